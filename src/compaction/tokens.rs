@@ -1,0 +1,102 @@
+//! Estimates of how many tokens a text takes (SPEC S12, C5).
+
+use crate::message::{Block, Content, Message};
+
+/// Tokens that an image is taken for.
+const IMAGE_TOKENS: u64 = 1_200;
+
+/// How tokens are estimated where no provider has counted them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Estimator {
+    /// UTF-16 units over four, rounded up: what the systems compute that the format comes from.
+    CharsPerFour,
+    /// A quarter of a token for ASCII-like characters, one for Hangul, kana and Han.
+    #[default]
+    ScriptAware,
+}
+
+impl Estimator {
+    /// Tokens of a text.
+    #[must_use]
+    pub fn text(self, text: &str) -> u32 {
+        self.tokens(self.weight(text), 0)
+    }
+
+    /// Tokens of a content.
+    #[must_use]
+    pub fn content(self, content: &Content) -> u32 {
+        match content {
+            Content::Text(text) => self.text(text),
+            Content::Blocks(blocks) => self.blocks(blocks),
+        }
+    }
+
+    /// Tokens of a message; 0 for roles that no model sees.
+    #[must_use]
+    pub fn message(self, message: &Message) -> u32 {
+        match message {
+            Message::User(user) => self.content(&user.content),
+            Message::Assistant(answer) => self.blocks(&answer.content),
+            Message::ToolResult(result) => self.content(&result.content),
+            Message::BashExecution(run) => {
+                self.tokens(self.weight(&run.command) + self.weight(&run.output), 0)
+            }
+            Message::Custom(custom) | Message::HookMessage(custom) => self.content(&custom.content),
+            Message::BranchSummary(summary) => self.text(&summary.summary),
+            Message::CompactionSummary(summary) => self.text(&summary.summary),
+            Message::FileMention(_) | Message::Other(_) => 0,
+        }
+    }
+
+    fn blocks(self, blocks: &[Block]) -> u32 {
+        let mut weight = 0;
+        let mut images = 0;
+        for block in blocks {
+            match block {
+                Block::Text { text, .. } => weight += self.weight(text),
+                Block::Thinking { thinking, .. } => weight += self.weight(thinking),
+                Block::ToolCall(call) => {
+                    weight += self.weight(&call.name) + self.weight(&call.arguments.to_string());
+                }
+                Block::Image(_) => images += 1,
+                Block::Other(_) => {}
+            }
+        }
+        self.tokens(weight, images)
+    }
+
+    /// Quarters of a token.
+    fn weight(self, text: &str) -> u64 {
+        match self {
+            Self::CharsPerFour => text.chars().map(|character| character.len_utf16() as u64).sum(),
+            Self::ScriptAware => {
+                text.chars().map(|character| if is_dense(character) { 4 } else { 1 }).sum()
+            }
+        }
+    }
+
+    fn tokens(self, weight: u64, images: u64) -> u32 {
+        u32::try_from(weight.div_ceil(4) + images * IMAGE_TOKENS).unwrap_or(u32::MAX)
+    }
+}
+
+/// Scripts whose characters take about a token each.
+const fn is_dense(character: char) -> bool {
+    matches!(character,
+        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{a4cf}' | '\u{a960}'..='\u{a97f}'
+        | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}'
+        | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s12_hangul_counts_a_token_a_character() {
+        assert_eq!(Estimator::ScriptAware.text("안녕하세요"), 5);
+        assert_eq!(Estimator::ScriptAware.text("hello wor"), 3);
+        assert_eq!(Estimator::CharsPerFour.text("안녕하세요"), 2);
+        assert_eq!(Estimator::CharsPerFour.text("😀😀😀"), 2);
+    }
+}

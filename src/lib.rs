@@ -1,0 +1,26 @@
+//! regrow: a coding agent for the terminal whose conversations are trees.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::too_many_lines
+    )
+)]
+
+pub mod ids;
+pub mod message;
+
+pub mod compaction;
+pub mod session;
+pub mod settings;
+
+pub mod hook;
+pub mod provider;
+pub mod tool;
+
+pub mod agent_session;
+pub mod tui;

@@ -1,0 +1,174 @@
+//! The port to tools: what a model may ask for, and how that is carried out (SPEC A2, I13).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::Block;
+use crate::provider::ToolSpec;
+
+/// Something a model can ask for. Shared by all calls; a call's state lives in its future.
+pub trait Tool: Send + Sync {
+    /// Name, description and arguments for the model.
+    fn spec(&self) -> ToolSpec;
+
+    /// What a call would do, so that permission can be asked before anything happens. Reads at
+    /// most the files it would change (to show a diff).
+    ///
+    /// # Errors
+    /// Arguments that do not fit: the sentence goes to the model and names the field.
+    fn effect(&self, arguments: &Value, cx: &ToolContext) -> Result<Effect, ToolError>;
+
+    /// Carries a call out. Settles soon after `cx.cancel` fires (I7) and leaves no process behind.
+    ///
+    /// # Errors
+    /// A failure is data for the model; it never ends the turn.
+    fn run(
+        &self,
+        arguments: Value,
+        cx: ToolContext,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
+
+    /// Whether calls may run beside others: true for tools that only read.
+    fn parallel(&self) -> bool {
+        false
+    }
+}
+
+/// Where and under what conditions a call runs.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The session's folder; relative paths start here.
+    pub cwd: PathBuf,
+    /// Fires when the person presses Escape.
+    pub cancel: CancellationToken,
+    /// Takes pieces of output while the call runs, for the screen only. May drop some.
+    pub progress: Arc<dyn Fn(String) + Send + Sync>,
+    /// Most tokens that a result should take, as a share of the model's window (F79).
+    pub max_result_tokens: u64,
+}
+
+impl ToolContext {
+    /// A path from arguments: `~` expanded, relative to the session's folder, `.` and `..` resolved
+    /// by name only.
+    #[must_use]
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        resolve_path(&self.cwd, path)
+    }
+}
+
+/// See [`ToolContext::resolve`].
+#[must_use]
+pub fn resolve_path(cwd: &Path, path: &str) -> PathBuf {
+    use std::path::Component;
+    let path = path.strip_prefix('@').unwrap_or(path);
+    let joined = match (path.strip_prefix("~/"), home()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ if path == "~" => home().unwrap_or_else(|| cwd.to_path_buf()),
+        _ => cwd.join(path),
+    };
+    let mut resolved = PathBuf::new();
+    for part in joined.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                resolved.pop();
+            }
+            part => resolved.push(part),
+        }
+    }
+    resolved
+}
+
+fn home() -> Option<PathBuf> {
+    etcetera::home_dir().ok()
+}
+
+/// What a call would do to the world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Only looks at these paths.
+    Read {
+        /// Absolute.
+        paths: Vec<PathBuf>,
+    },
+    /// Changes a file.
+    Write {
+        /// Absolute.
+        path: PathBuf,
+        /// Unified diff of what would change, bounded; `None` when it cannot be shown.
+        diff: Option<String>,
+    },
+    /// Runs a command.
+    Command {
+        /// As it goes to the shell.
+        command: String,
+    },
+}
+
+/// What a call gave back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolOutput {
+    /// For the model, bounded and without control characters (I13).
+    pub content: Vec<Block>,
+    /// For the screen, bounded (F53): `{diff, added, removed}`, `{exitCode, seconds, fullOutputPath}`,
+    /// `{lines}`, `{matches}`; every tool also sets `summary`, the words at the right edge of its line.
+    pub details: Option<Value>,
+}
+
+impl ToolOutput {
+    /// Text for the model and a few words for the screen.
+    #[must_use]
+    pub fn text(text: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self {
+            content: vec![Block::text(text)],
+            details: Some(serde_json::json!({ "summary": summary.into() })),
+        }
+    }
+}
+
+/// A call that failed, with what the model and the screen are told.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// What was tried, on what, why it failed, what to do; may hold output of several lines.
+    pub message: String,
+    /// As [`ToolOutput::details`].
+    pub details: Option<Value>,
+}
+
+impl ToolError {
+    /// An error without details.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), details: None }
+    }
+}
+
+/// The tools of a session, in the order in which models see them.
+#[derive(Clone, Default)]
+pub struct ToolRegistry {
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl ToolRegistry {
+    /// Takes the tools in order.
+    #[must_use]
+    pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
+        Self { tools }
+    }
+
+    /// Finds a tool by the name that a model used.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.spec().name == name)
+    }
+
+    /// What a request offers.
+    #[must_use]
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec()).collect()
+    }
+}

@@ -1,0 +1,5 @@
+//! The screen (SPEC section 10).
+
+pub mod effect;
+pub mod overlay;
+pub mod theme;

@@ -1,0 +1,60 @@
+//! What can lie over the main screen: a stack, the top one gets the keys first.
+
+use crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+
+use super::effect::UiEffect;
+use super::theme::Theme;
+use crate::agent_session::event::SessionEvent;
+use crate::session::entry::SessionEntry;
+use crate::session::tree::NodeIndex;
+use std::sync::Arc;
+
+/// A screen over the screen. `update` methods are synchronous and do no I/O.
+pub trait Overlay: Send {
+    /// A key that nothing above has taken.
+    fn key(&mut self, key: KeyEvent) -> Outcome;
+
+    /// Text that was pasted.
+    fn paste(&mut self, _text: &str) -> Outcome {
+        Outcome::Ignored
+    }
+
+    /// The mouse, in screen coordinates.
+    fn mouse(&mut self, _mouse: MouseEvent) -> Outcome {
+        Outcome::Ignored
+    }
+
+    /// Something happened in the session; all overlays hear of it.
+    fn session(&mut self, _event: &SessionEvent) -> Outcome {
+        Outcome::Ignored
+    }
+
+    /// Bodies that were asked for with [`UiEffect::LoadEntries`].
+    fn entries(&mut self, _entries: &[(NodeIndex, Arc<SessionEntry>)]) -> Outcome {
+        Outcome::Ignored
+    }
+
+    /// Draws into `area` and says where the caret is, if it has one. Overlays cache what depends on
+    /// the size, hence `&mut`; they decide nothing here.
+    fn draw(&mut self, frame: &mut Frame<'_>, area: Rect, theme: &Theme) -> Option<Position>;
+
+    /// Whether it needs the whole screen rather than a part of it.
+    fn full_screen(&self) -> bool {
+        true
+    }
+}
+
+/// What an overlay made of an event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Not for me; the next one below may have it.
+    Ignored,
+    /// Taken; draw again.
+    Consumed,
+    /// Taken, and do this.
+    Do(Vec<UiEffect>),
+    /// Close me, and do this.
+    Close(Vec<UiEffect>),
+}
