@@ -1,5 +1,6 @@
 //! Session files and the tree of entries that they hold (SPEC sections 2 and 3).
 
+pub mod context;
 pub mod describe;
 pub mod entry;
 pub mod reader;
