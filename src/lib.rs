@@ -22,5 +22,6 @@ pub mod hook;
 pub mod provider;
 pub mod tool;
 
+pub mod agent;
 pub mod agent_session;
 pub mod tui;

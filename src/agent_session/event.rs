@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use crate::agent::event::StreamDelta;
 use crate::compaction::Reason;
 use crate::ids::EntryId;
 use crate::message::ToolCall;
@@ -171,44 +172,6 @@ pub enum ActivityKind {
     Summarizing,
     /// Running the person's own command.
     Shell,
-}
-
-/// See [`SessionEvent::Stream`]. `block` numbers the blocks of the answer from 0.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum StreamDelta {
-    /// A new answer begins; what streamed before is void.
-    Start,
-    /// Visible text.
-    Text {
-        /// Which block.
-        block: usize,
-        /// What to add.
-        text: String,
-    },
-    /// Reasoning.
-    Thinking {
-        /// Which block.
-        block: usize,
-        /// What to add.
-        text: String,
-    },
-    /// A tool call begins.
-    ToolCall {
-        /// Which block.
-        block: usize,
-        /// The call's id.
-        id: String,
-        /// The tool's name.
-        name: String,
-    },
-    /// More of a call's arguments, as JSON text.
-    Arguments {
-        /// Which block.
-        block: usize,
-        /// What to add.
-        text: String,
-    },
 }
 
 /// A question for permission (A3).

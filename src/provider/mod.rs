@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{Message, StopReason, Usage};
 use model::Model;
 
+pub mod assemble;
 pub mod model;
 
 /// Speaks to one provider. Cheap to share; holds connections, not conversations.
