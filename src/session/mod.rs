@@ -5,3 +5,4 @@ pub mod describe;
 pub mod entry;
 pub mod reader;
 pub mod tree;
+pub mod view;
