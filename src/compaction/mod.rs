@@ -4,9 +4,12 @@
 
 use serde::Serialize;
 
+pub mod file_ops;
 pub mod plan;
+pub mod prompts;
 pub mod summarizer;
 pub mod tokens;
+pub mod transcript;
 
 /// Why a compaction runs (C1–C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
