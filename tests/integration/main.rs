@@ -1,1 +1,11 @@
+//! Tests of the crate as a whole. One binary, one line per module, so that it links once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::too_many_lines
+)]
 
+mod tidy;
