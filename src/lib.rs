@@ -13,6 +13,7 @@
 
 pub mod ids;
 pub mod message;
+pub mod nearest;
 
 pub mod compaction;
 pub mod session;
@@ -24,4 +25,6 @@ pub mod tool;
 
 pub mod agent;
 pub mod agent_session;
+pub mod export;
+pub mod slash;
 pub mod tui;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[(&str, u8)] = &[
     ("ids", 1),
     ("message", 1),
+    ("nearest", 1),
     ("session", 2),
     ("session::listing", 4),
     ("session::lock", 4),
