@@ -4,5 +4,6 @@ pub mod context;
 pub mod describe;
 pub mod entry;
 pub mod reader;
+pub mod report;
 pub mod tree;
 pub mod view;

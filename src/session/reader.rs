@@ -58,9 +58,17 @@ impl SessionReader {
     /// # Errors
     /// The file cannot be read, or the line is damaged.
     pub fn entry(&self, index: NodeIndex) -> Result<Arc<SessionEntry>, ReadError> {
+        Ok(Arc::new(serde_json::from_slice(&self.line(index)?)?))
+    }
+
+    /// The line of an entry as it stands on disk, `\n` left out: for whoever looks through many
+    /// entries and need not understand each.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn line(&self, index: NodeIndex) -> io::Result<Vec<u8>> {
         let span = self.tree().node(index).span;
-        let line = self.lines.read(span)?;
-        Ok(Arc::new(serde_json::from_slice(&line)?))
+        self.lines.read(span)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the screen wants done that is not drawing: `App::update` returns these, the loop runs them.
 
+use std::path::PathBuf;
+
 use crate::agent_session::command::SessionCommand;
 use crate::session::tree::NodeIndex;
 
@@ -10,6 +12,11 @@ pub enum UiEffect {
     Send(SessionCommand),
     /// Read the bodies of entries; they come back as an event.
     LoadEntries(Vec<NodeIndex>),
+    /// Look for a text in the bodies of all entries, in the background; what is found comes back as
+    /// [`BodyHits`]. A new search ends the one that runs, an empty text only ends it.
+    SearchBodies(String),
+    /// Delete another session's file. The person has agreed.
+    DeleteSession(PathBuf),
     /// Put text on the clipboard.
     Copy(String),
     /// Edit text in the person's `$EDITOR`.
@@ -18,4 +25,15 @@ pub enum UiEffect {
     Suspend,
     /// Leave.
     Quit,
+}
+
+/// Entries whose bodies hold the text of a [`UiEffect::SearchBodies`]; several may answer one search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyHits {
+    /// The text that was looked for.
+    pub query: String,
+    /// Entries that hold it and were not told before, in file order.
+    pub nodes: Vec<NodeIndex>,
+    /// Whether all entries have been looked at.
+    pub done: bool,
 }

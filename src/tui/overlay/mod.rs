@@ -4,7 +4,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 
-use super::effect::UiEffect;
+use super::effect::{BodyHits, UiEffect};
 use super::theme::Theme;
 use crate::agent_session::event::SessionEvent;
 use crate::session::entry::SessionEntry;
@@ -34,6 +34,17 @@ pub trait Overlay: Send {
     /// Bodies that were asked for with [`UiEffect::LoadEntries`].
     fn entries(&mut self, _entries: &[(NodeIndex, Arc<SessionEntry>)]) -> Outcome {
         Outcome::Ignored
+    }
+
+    /// What a search of [`UiEffect::SearchBodies`] has found.
+    fn found(&mut self, _hits: &BodyHits) -> Outcome {
+        Outcome::Ignored
+    }
+
+    /// What it wants loaded, asked after each drawing: only then it knows what is to be seen. Empty
+    /// when nothing is missing; each wish is told once.
+    fn wants(&mut self) -> Vec<UiEffect> {
+        Vec::new()
     }
 
     /// Draws into `area` and says where the caret is, if it has one. Overlays cache what depends on
