@@ -4,10 +4,14 @@
 //! held for as long as it takes to copy something out or to draw a frame, never across an await.
 
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::entry::SessionEntry;
+use super::bodies::Bodies;
+use super::entry::{EntryBody, SessionEntry};
 use super::tree::{LineSpan, NodeIndex, SessionTree};
+use crate::message::{
+    BranchSummaryMessage, CompactionSummaryMessage, CustomMessage as CustomBody, Message,
+};
 
 /// Where the lines of a session can be read: its file, or memory while nothing is written.
 pub trait Lines: Send + Sync {
@@ -23,6 +27,7 @@ pub trait Lines: Send + Sync {
 pub struct SessionReader {
     tree: Arc<RwLock<SessionTree>>,
     lines: Arc<dyn Lines>,
+    bodies: Arc<Mutex<Bodies>>,
 }
 
 /// A body that could not be read.
@@ -40,7 +45,7 @@ impl SessionReader {
     /// Reads `tree` and `lines`, which belong together.
     #[must_use]
     pub fn new(tree: Arc<RwLock<SessionTree>>, lines: Arc<dyn Lines>) -> Self {
-        Self { tree, lines }
+        Self { tree, lines, bodies: Arc::default() }
     }
 
     /// The tree as it is now.
@@ -58,7 +63,7 @@ impl SessionReader {
     /// # Errors
     /// The file cannot be read, or the line is damaged.
     pub fn entry(&self, index: NodeIndex) -> Result<Arc<SessionEntry>, ReadError> {
-        Ok(Arc::new(serde_json::from_slice(&self.line(index)?)?))
+        Ok(Arc::new(self.read(index)?.0))
     }
 
     /// The line of an entry as it stands on disk, `\n` left out: for whoever looks through many
@@ -67,8 +72,73 @@ impl SessionReader {
     /// # Errors
     /// The file cannot be read.
     pub fn line(&self, index: NodeIndex) -> io::Result<Vec<u8>> {
-        let span = self.tree().node(index).span;
-        self.lines.read(span)
+        // Under the tree's lock, so that a rewrite cannot move the line meanwhile.
+        let tree = self.tree();
+        self.lines.read(tree.node(index).span)
+    }
+
+    /// The messages of entries (X2), in the order asked for: those of `message` entries, and what
+    /// compactions, branch summaries and custom messages stand for. Other entries give none.
+    ///
+    /// What cannot be read is left out, with one sentence about it.
+    #[must_use]
+    pub fn messages(&self, nodes: &[NodeIndex]) -> (Vec<(NodeIndex, Arc<Message>)>, Vec<String>) {
+        let mut messages = Vec::with_capacity(nodes.len());
+        let mut problems = Vec::new();
+        for &index in nodes {
+            if let Some(message) = self.bodies().get(index) {
+                messages.push((index, message));
+                continue;
+            }
+            match self.read(index) {
+                Ok((entry, bytes)) => {
+                    let Some(message) = message_of(entry).map(Arc::new) else { continue };
+                    self.bodies().put(index, message.clone(), bytes);
+                    messages.push((index, message));
+                }
+                Err(error) => {
+                    let id = self.tree().node(index).id.clone();
+                    problems.push(format!("entry {id} is left out: {error}"));
+                }
+            }
+        }
+        (messages, problems)
+    }
+
+    fn read(&self, index: NodeIndex) -> Result<(SessionEntry, usize), ReadError> {
+        let line = self.line(index)?;
+        Ok((serde_json::from_slice(&line)?, line.len()))
+    }
+
+    fn bodies(&self) -> std::sync::MutexGuard<'_, Bodies> {
+        self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The message that an entry stands for (X2).
+fn message_of(entry: SessionEntry) -> Option<Message> {
+    let timestamp = entry.timestamp.as_millis();
+    match entry.body {
+        EntryBody::Message { message } => Some(message),
+        EntryBody::Compaction(compaction) => {
+            Some(Message::CompactionSummary(CompactionSummaryMessage {
+                summary: compaction.summary,
+                short_summary: compaction.short_summary,
+                tokens_before: compaction.tokens_before,
+                timestamp,
+            }))
+        }
+        EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
+            Some(Message::BranchSummary(BranchSummaryMessage {
+                summary: branch.summary,
+                from_id: branch.from_id,
+                timestamp,
+            }))
+        }
+        EntryBody::CustomMessage { custom_type, content, display, details } => {
+            Some(Message::Custom(CustomBody { custom_type, content, display, details, timestamp }))
+        }
+        _ => None,
     }
 }
 

@@ -1,0 +1,72 @@
+//! Names of session files and of what lies beside them (SPEC J1), and making them private (F57).
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::session::entry::SessionHeader;
+
+/// The folder of a project's sessions below the folder of all sessions.
+#[must_use]
+pub fn project_dir(root: &Path, cwd: &Path) -> PathBuf {
+    root.join(cwd.to_string_lossy().replace('/', "-"))
+}
+
+/// The name of a session's file: when it began and its id.
+#[must_use]
+pub fn file_name(header: &SessionHeader) -> String {
+    let began = header.timestamp.to_string().replace([':', '.'], "-");
+    // Ids of other programs may hold anything.
+    let id: String = header
+        .id
+        .chars()
+        .map(
+            |character| {
+                if character.is_alphanumeric() || character == '-' { character } else { '_' }
+            },
+        )
+        .collect();
+    format!("{began}_{id}.jsonl")
+}
+
+/// The file `<name>.<suffix>` beside a session file.
+#[must_use]
+pub fn beside(session: &Path, suffix: &str) -> PathBuf {
+    let mut name = session.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(suffix);
+    session.with_file_name(name)
+}
+
+/// Makes a folder and what is missing above it, for its owner alone.
+pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Makes a file that must not exist yet, for its owner alone, open for reading and appending.
+pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Makes names in a folder last: a new or renamed file is found there after a power failure.
+pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    File::open(dir)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Timestamp;
+
+    #[test]
+    fn j1_names_say_when_and_which() {
+        let header = SessionHeader::new("0198-ab".into(), Timestamp::from_millis(13), "/w".into());
+        assert_eq!(file_name(&header), "1970-01-01T00-00-00-013Z_0198-ab.jsonl");
+        let odd = SessionHeader { id: "../x".into(), ..header };
+        assert!(file_name(&odd).ends_with("Z____x.jsonl"));
+        assert_eq!(project_dir(Path::new("/r"), Path::new("/home/u/p")), Path::new("/r/-home-u-p"));
+        assert_eq!(beside(Path::new("/d/s.jsonl"), "torn"), Path::new("/d/s.jsonl.torn"));
+    }
+}
