@@ -4,12 +4,24 @@
 
 use serde::Serialize;
 
+pub mod branch;
+pub mod breaker;
+pub mod context_pruning;
+pub mod cut;
 pub mod file_ops;
+pub mod overflow;
 pub mod plan;
 pub mod prompts;
+pub mod prune;
+#[cfg(test)]
+mod sketch;
 pub mod summarizer;
 pub mod tokens;
 pub mod transcript;
+pub mod trigger;
+
+/// The prompt that goes on after a threshold compaction (C3). No request of the person's.
+pub const CONTINUE_PROMPT: &str = "Continue if you have next steps.";
 
 /// Why a compaction runs (C1–C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

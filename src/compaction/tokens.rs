@@ -80,6 +80,37 @@ impl Estimator {
     }
 }
 
+/// How far estimates are off, measured on answers whose tokens a provider counted (S12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Calibration {
+    /// Tokens that were counted.
+    pub reported: u64,
+    /// Tokens that had been estimated for the same messages.
+    pub estimated: u64,
+}
+
+impl Calibration {
+    /// Below this many estimated tokens a ratio says more about chance than about the text.
+    const LEAST: u64 = 500;
+    /// Ratios beyond these are mistakes of counting, not properties of a text.
+    const RANGE: (f64, f64) = (0.5, 4.0);
+
+    /// Counted over estimated tokens; 1 while too little is known.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        if self.estimated < Self::LEAST || self.reported == 0 {
+            return 1.0;
+        }
+        (self.reported as f64 / self.estimated as f64).clamp(Self::RANGE.0, Self::RANGE.1)
+    }
+
+    /// An estimate, corrected.
+    #[must_use]
+    pub fn apply(self, estimate: u64) -> u64 {
+        (estimate as f64 * self.ratio()).round() as u64
+    }
+}
+
 /// Scripts whose characters take about a token each.
 const fn is_dense(character: char) -> bool {
     matches!(character,

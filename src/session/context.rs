@@ -13,6 +13,9 @@ pub struct ContextOutline {
     pub nodes: Vec<NodeIndex>,
     /// The newest compaction of the path.
     pub compaction: Option<NodeIndex>,
+    /// Where in `nodes` the entries begin that came after the compaction; before them are the
+    /// compaction and what it kept. 0 without a compaction.
+    pub after_compaction: usize,
     /// The compaction names a first kept entry that is not on the path before it: nothing before the
     /// compaction is kept (X1), and the person should know.
     pub first_kept_missing: bool,
@@ -55,6 +58,8 @@ pub fn build_session_context(tree: &SessionTree, leaf: Option<NodeIndex>) -> Con
     };
     outline.first_kept_missing = first_kept.is_none();
     let kept = &path[first_kept.unwrap_or(position)..position];
-    outline.nodes.extend(kept.iter().chain(&path[position + 1..]).filter(bears));
+    outline.nodes.extend(kept.iter().filter(bears));
+    outline.after_compaction = outline.nodes.len();
+    outline.nodes.extend(path[position + 1..].iter().filter(bears));
     outline
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::entry::{EntryBody, LEAF_MARK, SessionEntry};
 use super::tree::{AnswerFacts, LineSpan, ModelRef, Node, NodeKind};
 use crate::compaction::tokens::Estimator;
+use crate::ids::Timestamp;
 use crate::message::{Block, Content, Message};
 
 /// Longest preview, in characters.
@@ -66,7 +67,7 @@ fn kind_of_message(message: &Message) -> NodeKind {
         Message::ToolResult(result) => NodeKind::ToolResult {
             tool: Arc::from(result.tool_name.as_str()),
             is_error: result.is_error,
-            pruned: result.pruned_at.is_some(),
+            pruned_at: result.pruned_at.map(Timestamp::from_millis),
         },
         Message::BashExecution(run) => {
             NodeKind::BashExecution { excluded: run.exclude_from_context == Some(true) }

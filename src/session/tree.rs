@@ -53,8 +53,8 @@ pub enum NodeKind {
         tool: Arc<str>,
         /// Whether the call failed.
         is_error: bool,
-        /// Whether pruning has replaced its content.
-        pruned: bool,
+        /// When pruning replaced its content (C8); usage counted before that is stale.
+        pruned_at: Option<Timestamp>,
     },
     /// A `!` or `!!` command.
     BashExecution {
@@ -147,6 +147,14 @@ pub struct AnswerFacts {
     pub stop: StopReason,
     /// How many tool calls it has.
     pub tool_calls: u16,
+}
+
+impl AnswerFacts {
+    /// Whether the answer ended as it should, so that its usage can be trusted (C5).
+    #[must_use]
+    pub const fn succeeded(&self) -> bool {
+        !matches!(self.stop, StopReason::Error | StopReason::Aborted)
+    }
 }
 
 /// A model, named by its provider and its id there.
