@@ -8,10 +8,11 @@ use serde_json::Value;
 
 pub use crate::agent::event::StreamDelta;
 use crate::compaction::Reason;
+pub use crate::compaction::summarizer::Progress;
 use crate::ids::EntryId;
 use crate::message::ToolCall;
+use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
-use crate::provider::{Purpose, ThinkingLevel};
 use crate::session::entry::SessionEntry;
 use crate::session::reader::SessionReader;
 
@@ -190,22 +191,6 @@ pub struct PermissionQuestion {
     pub note: Option<String>,
     /// What *always* would allow, in words: `cargo build*`, `edits in this folder`.
     pub rule: String,
-}
-
-/// How far a summary is (U6).
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Progress {
-    /// Which kind of summary.
-    pub purpose: Purpose,
-    /// What is being made now: `history`, `turn prefix`, `short summary`, `branch`.
-    pub what: String,
-    /// Which piece, from 1.
-    pub piece: u32,
-    /// Of how many.
-    pub pieces: u32,
-    /// Tokens received so far.
-    pub tokens: u64,
 }
 
 /// What a compaction stored.

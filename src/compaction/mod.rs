@@ -8,14 +8,17 @@ pub mod branch;
 pub mod breaker;
 pub mod context_pruning;
 pub mod cut;
+pub mod extractive;
 pub mod file_ops;
 pub mod overflow;
 pub mod plan;
 pub mod prompts;
 pub mod prune;
+pub mod remote;
 #[cfg(test)]
 mod sketch;
 pub mod summarizer;
+pub mod summary;
 pub mod tokens;
 pub mod transcript;
 pub mod trigger;

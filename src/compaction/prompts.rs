@@ -51,10 +51,11 @@ impl Template {
         }
     }
 
-    /// The prompt's text; `words` is a target to stay under, where there is one.
+    /// The prompt's text. `words` is a target to stay under, where there is one; `folding` says that
+    /// the previous summary is of an earlier piece of the same text (C18).
     #[must_use]
-    pub fn text(self, words: Option<u64>) -> String {
-        render(self.source(), context! { words })
+    pub fn text(self, words: Option<u64>, folding: bool) -> String {
+        render(self.source(), context! { words, folding })
     }
 }
 
@@ -98,7 +99,9 @@ impl SummaryPrompt<'_> {
             prompt.push_str(&tagged("additional-context", &lines.join("\n")));
         }
         match (self.ask, self.words) {
-            (Ask::BuiltIn(template), words) => prompt.push_str(&template.text(words)),
+            (Ask::BuiltIn(template), words) => {
+                prompt.push_str(&template.text(words, self.previous_summary.is_some()));
+            }
             (Ask::Own(text), None) => prompt.push_str(text),
             (Ask::Own(text), Some(words)) => {
                 prompt.push_str(&format!("{text}\n\nKeep it under {words} words."));
@@ -122,6 +125,12 @@ fn tagged(tag: &str, text: &str) -> String {
         std::borrow::Cow::Borrowed(text)
     };
     format!("<{tag}>\n{text}\n{close}\n\n")
+}
+
+/// What is said to a model whose summary was cut off by its output limit (C19).
+#[must_use]
+pub fn continue_summary(words: u64) -> String {
+    render(include_str!("../../prompts/compaction/continue-summary.md"), context! { words })
 }
 
 /// The system prompt of every summary call.
@@ -177,7 +186,7 @@ mod tests {
             "## Critical Context",
         ];
         for template in Template::ALL {
-            let (plain, short) = (template.text(None), template.text(Some(321)));
+            let (plain, short) = (template.text(None, false), template.text(Some(321), true));
             assert!(!plain.contains("{%") && !plain.contains("words }}"), "{}", template.name());
             assert!(!plain.contains("321") && short.contains("321 words"), "{}", template.name());
             if matches!(template, Template::Summary | Template::UpdateSummary | Template::Branch) {

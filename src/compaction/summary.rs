@@ -1,4 +1,6 @@
-//! From messages to a summary, with a model or without (SPEC C16–C22, B4).
+//! What goes into a summary and what comes out: data only (SPEC C14–C20, B2–B4).
+//!
+//! Shared by the summarisers with a model ([`super::summarizer`]) and without ([`super::extractive`]).
 
 use std::sync::Arc;
 
@@ -64,4 +66,35 @@ pub struct Summary {
     pub usage: Usage,
     /// Whether it was made without a model (C22).
     pub extractive: bool,
+}
+
+/// The stored text of a compaction: history, and below it the beginning of a split turn (C14).
+#[must_use]
+pub fn merge_split_turn(
+    history: Option<&str>,
+    previous: Option<&str>,
+    turn_prefix: Option<&str>,
+) -> String {
+    let history = history.or(previous).unwrap_or("No prior history.").trim();
+    match turn_prefix {
+        Some(prefix) => {
+            format!("{history}\n\n---\n\n**Turn Context (split turn):**\n\n{}", prefix.trim())
+        }
+        None => history.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c14_a_split_turn_follows_its_history() {
+        let merged = "H\n\n---\n\n**Turn Context (split turn):**\n\nP";
+        assert_eq!(merge_split_turn(Some("H\n"), Some("old"), Some("P")), merged);
+        assert_eq!(merge_split_turn(Some("H"), None, None), "H");
+        let kept = merge_split_turn(None, Some("old"), Some("P"));
+        assert!(kept.starts_with("old\n\n---"), "the previous summary is not lost: {kept}");
+        assert!(merge_split_turn(None, None, Some("P")).starts_with("No prior history.\n\n---"));
+    }
 }
