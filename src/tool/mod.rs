@@ -10,6 +10,33 @@ use tokio_util::sync::CancellationToken;
 use crate::message::Block;
 use crate::provider::ToolSpec;
 
+pub mod builtin;
+pub mod diff;
+pub mod process;
+pub mod sanitize;
+pub mod stamps;
+pub mod truncate;
+
+mod arguments;
+mod bash;
+mod blocking;
+mod capture;
+mod edit;
+mod find;
+mod grep;
+mod locate;
+mod ls;
+mod process_group;
+mod read;
+mod read_image;
+mod replace_file;
+mod replacement;
+mod text_file;
+mod walk;
+mod write;
+
+pub use builtin::builtin;
+
 /// Something a model can ask for. Shared by all calls; a call's state lives in its future.
 pub trait Tool: Send + Sync {
     /// Name, description and arguments for the model.
