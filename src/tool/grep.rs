@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
+use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch,
@@ -73,7 +74,7 @@ impl Call {
         let mut builder = RegexMatcherBuilder::new();
         builder.case_insensitive(self.ignore_case).fixed_strings(self.literal).multi_line(true);
         if !self.spans_lines() {
-            builder.line_terminator(Some(b'\n')).crlf(true);
+            builder.crlf(true);
         }
         builder.build(&self.pattern).map_err(|error| {
             ToolError::new(format!(
@@ -88,7 +89,11 @@ impl Call {
     }
 
     fn searcher(&self) -> Searcher {
-        SearcherBuilder::new()
+        let mut builder = SearcherBuilder::new();
+        if !self.spans_lines() {
+            builder.line_terminator(LineTerminator::crlf());
+        }
+        builder
             .line_number(true)
             .before_context(self.context)
             .after_context(self.context)

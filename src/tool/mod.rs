@@ -35,8 +35,6 @@ mod text_file;
 mod walk;
 mod write;
 
-pub use builtin::builtin;
-
 /// Something a model can ask for. Shared by all calls; a call's state lives in its future.
 pub trait Tool: Send + Sync {
     /// Name, description and arguments for the model.

@@ -88,7 +88,7 @@ pub(crate) fn decode(
             utf8(body)?.to_owned()
         }
         Form::Utf16(encoding) => {
-            if bytes.len() % 2 != 0 {
+            if !bytes.len().is_multiple_of(2) {
                 return Err(NotText::Invalid { encoding: encoding.name(), offset: None });
             }
             strictly(encoding, &bytes[2..])?

@@ -9,3 +9,4 @@
 )]
 
 mod tidy;
+mod tools;

@@ -34,6 +34,8 @@ const LAYERS: &[(&str, u8)] = &[
     ("tool", 3),
     ("tool::truncate", 3),
     ("tool::diff", 3),
+    ("tool::sanitize", 3),
+    ("tool::permission", 3),
     ("tool::*", 4),
     ("hook", 3),
     ("hook::*", 4),
