@@ -4,6 +4,18 @@
 
 use serde_json::{Map, Value};
 
+pub mod check;
+pub mod edit;
+pub mod file;
+pub mod layer;
+pub mod layers;
+pub mod migrate;
+pub mod node;
+pub mod origin;
+pub mod resolve;
+pub mod schema;
+pub mod trust;
+
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
@@ -15,6 +27,10 @@ pub struct Settings {
     pub summarization: SummarizationSettings,
     /// What may be done without asking (A3).
     pub permissions: PermissionSettings,
+    /// External programs that watch the session, in the order in which they run (section 6).
+    pub hooks: Vec<HookSettings>,
+    /// The person's own model servers.
+    pub endpoints: Vec<EndpointSettings>,
     /// `provider` and `model` to start with.
     pub provider: Option<String>,
     /// See `provider`.
@@ -219,6 +235,34 @@ pub enum PermissionMode {
     Edits,
     /// Everything inside the workspace is free, commands too.
     Full,
+}
+
+/// See [`Settings::hooks`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookSettings {
+    /// For messages.
+    pub name: String,
+    /// Events that start it, such as `tool_call`.
+    pub events: Vec<String>,
+    /// The program and its arguments; never empty.
+    pub command: Vec<String>,
+    /// Seconds until it is stopped.
+    pub timeout: u64,
+    /// Whether its failure cancels what can be cancelled (F81).
+    pub required: bool,
+}
+
+/// See [`Settings::endpoints`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointSettings {
+    /// The provider's name, lower case.
+    pub name: String,
+    /// Where it is; `None` when only its key is set here.
+    pub base_url: Option<String>,
+    /// The environment variable that holds its key.
+    pub api_key_env: Option<String>,
+    /// The wire protocol; `openai-completions` unless it says otherwise.
+    pub api: String,
 }
 
 /// See [`Settings::timeouts`]; seconds.

@@ -23,6 +23,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("compaction::summarizer", 4),
     ("settings", 2),
     ("settings::file", 4),
+    ("settings::trust", 4),
     ("prompt", 2),
     ("prompt::context_files", 4),
     ("provider", 3),
@@ -99,7 +100,7 @@ const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", 
 const MAX_LINES: usize = 500;
 
 /// Files that are mostly a table of data; they may be longer.
-const TABLES: &[&str] = &["src/settings/keys.rs", "src/slash.rs"];
+const TABLES: &[&str] = &["src/slash.rs"];
 
 /// Texts that belong to one machine and to no repository.
 const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/tmp/", "brief")];
