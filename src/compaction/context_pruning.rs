@@ -92,11 +92,7 @@ fn soft_trim(text: &str, length: usize, settings: &ContextPruningSettings) -> Op
     let cut = length.checked_sub(head + tail).filter(|cut| *cut > 0)?;
     let head_end = text.char_indices().nth(head).map_or(text.len(), |(at, _)| at);
     let tail_start = text.char_indices().nth(length - tail).map_or(text.len(), |(at, _)| at);
-    Some(format!(
-        "{}\n\n[... {cut} of {length} characters cut from an old tool result ...]\n\n{}",
-        &text[..head_end],
-        &text[tail_start..]
-    ))
+    Some(format!("{}\n[... {cut} characters cut ...]\n{}", &text[..head_end], &text[tail_start..]))
 }
 
 /// The text of a content that holds nothing else.

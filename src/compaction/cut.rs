@@ -94,8 +94,8 @@ fn valid_cuts(tree: &SessionTree, path: &[NodeIndex], start: usize, end: usize) 
     let mut cuts = Vec::new();
     // Cuts from here on in the list lie after calls whose results may still follow.
     let mut after_calls = calls_before(tree, path, start).then_some(0);
-    for position in start..end {
-        match &tree.node(path[position]).kind {
+    for (position, index) in path.iter().enumerate().take(end).skip(start) {
+        match &tree.node(*index).kind {
             NodeKind::ToolResult { .. } => {
                 if let Some(kept) = after_calls {
                     cuts.truncate(kept);

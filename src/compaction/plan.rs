@@ -3,9 +3,9 @@
 //! Costs the length of the path once, never reads a body. Carrying the plan out is
 //! `agent_session::compact`'s business.
 
+use super::CONTINUE_PROMPT;
 use super::cut::{Cut, Weigh, cut_at, find_cut};
 use super::trigger::{ContextTokens, context_tokens, limits, threshold};
-use super::{CONTINUE_PROMPT, trigger};
 use crate::session::context::{ContextOutline, build_session_context};
 use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
 use crate::settings::{RetainRecent, Settings};
@@ -135,7 +135,7 @@ impl<'a> Scene<'a> {
     }
 
     fn estimate(&self, nodes: &[NodeIndex]) -> u64 {
-        nodes.iter().map(|index| trigger::estimate(self.tree.node(*index))).sum()
+        nodes.iter().map(|index| u64::from(self.tree.node(*index).tokens)).sum()
     }
 
     /// `keepRecentTokens` in force: as C4 allows in this window, corrected by measured use (C11), and
@@ -191,7 +191,7 @@ impl<'a> Scene<'a> {
         for position in (self.start..self.path.len()).rev() {
             let node = self.tree.node(self.path[position]);
             if node.kind.bears_message() {
-                sum += trigger::estimate(node);
+                sum += u64::from(node.tokens);
             }
             if !node.kind.starts_turn() {
                 continue;

@@ -8,7 +8,8 @@ const IMAGE_TOKENS: u64 = 1_200;
 /// How tokens are estimated where no provider has counted them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Estimator {
-    /// UTF-16 units over four, rounded up: what the systems compute that the format comes from.
+    /// UTF-16 units over four, rounded up, and nothing for images in what a person says: what the
+    /// systems compute that the format comes from.
     CharsPerFour,
     /// A quarter of a token for ASCII-like characters, one for Hangul, kana and Han.
     #[default]
@@ -35,6 +36,9 @@ impl Estimator {
     #[must_use]
     pub fn message(self, message: &Message) -> u32 {
         match message {
+            Message::User(user) if self == Self::CharsPerFour => {
+                self.tokens(self.weight_of_text(&user.content), 0)
+            }
             Message::User(user) => self.content(&user.content),
             Message::Assistant(answer) => self.blocks(&answer.content),
             Message::ToolResult(result) => self.content(&result.content),
@@ -63,6 +67,15 @@ impl Estimator {
             }
         }
         self.tokens(weight, images)
+    }
+
+    fn weight_of_text(self, content: &Content) -> u64 {
+        match content {
+            Content::Text(text) => self.weight(text),
+            Content::Blocks(blocks) => {
+                blocks.iter().filter_map(Block::as_text).map(|text| self.weight(text)).sum()
+            }
+        }
     }
 
     /// Quarters of a token.

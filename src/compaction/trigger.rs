@@ -148,10 +148,13 @@ fn trigger_fires(situation: &Situation, settings: &Settings) -> bool {
     }
 }
 
-/// Tokens that messages may take (S5): the window without its headroom, system prompt and tools.
+/// Tokens that messages may take (S5): the window without its headroom, system prompt and tools. A
+/// ratio of 1 would leave nothing and is taken for none.
 fn message_budget(window: u64, overhead: u64, settings: &Settings) -> u64 {
-    let share = 1.0 - settings.summarization.reserve_ratio.clamp(0.0, 1.0);
-    ((window as f64 * share).round() as u64).saturating_sub(overhead)
+    let ratio = settings.summarization.reserve_ratio;
+    let headroom =
+        if ratio > 0.0 && ratio < 1.0 { (window as f64 * ratio).round() as u64 } else { 0 };
+    window.saturating_sub(headroom).saturating_sub(overhead)
 }
 
 /// The used part of a window, in the arithmetic of S6: `1 − remaining / window`.
