@@ -16,6 +16,7 @@ pub mod message;
 pub mod nearest;
 
 pub mod compaction;
+pub mod prompt;
 pub mod session;
 pub mod settings;
 
