@@ -15,6 +15,7 @@ use model::Model;
 
 pub mod assemble;
 pub mod model;
+pub mod offline;
 
 /// Speaks to one provider. Cheap to share; holds connections, not conversations.
 pub trait Provider: Send + Sync {

@@ -359,7 +359,9 @@ pub(super) fn telling_lines(output: &str, chars: usize) -> String {
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
     let errors: Vec<_> = lines
         .clone()
-        .filter(|line| lexicon::is_error_line(line) && !line.starts_with("Command exited"))
+        .filter(|line| {
+            lexicon::is_error_line(line) && !line.trim_start_matches('[').starts_with("Command ")
+        })
         .take(2)
         .collect();
     if errors.is_empty() {

@@ -87,7 +87,16 @@ fn reads_as_failure(tool: &str, text: &str) -> bool {
     tool == "bash"
         && text.lines().rev().take(4).any(|line| {
             let line = line.to_lowercase();
-            ["exited with code ", "exit code: ", "exit code ", "exit status: ", "exit status "]
+            ["command was ended by", "command ran longer", "command was stopped"]
+                .iter()
+                .any(|sign| line.contains(sign))
+                || [
+                    "exited with code ",
+                    "exit code: ",
+                    "exit code ",
+                    "exit status: ",
+                    "exit status ",
+                ]
                 .iter()
                 .filter_map(|sign| line.split(sign).nth(1))
                 .any(|code| !code.starts_with('0'))
