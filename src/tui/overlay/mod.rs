@@ -11,6 +11,8 @@ use crate::session::entry::SessionEntry;
 use crate::session::tree::NodeIndex;
 use std::sync::Arc;
 
+pub mod tree;
+
 /// A screen over the screen. `update` methods are synchronous and do no I/O.
 pub trait Overlay: Send {
     /// A key that nothing above has taken.
