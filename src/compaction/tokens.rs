@@ -78,17 +78,25 @@ impl Estimator {
         }
     }
 
-    /// Quarters of a token.
-    fn weight(self, text: &str) -> u64 {
+    /// Quarters of a token that a text takes, for whoever adds up several texts.
+    pub(crate) fn weight(self, text: &str) -> u64 {
+        if text.is_ascii() {
+            return text.len() as u64;
+        }
+        text.chars().map(|character| self.weight_of(character)).sum()
+    }
+
+    /// Quarters of a token that a character takes.
+    pub(crate) const fn weight_of(self, character: char) -> u64 {
         match self {
-            Self::CharsPerFour => text.chars().map(|character| character.len_utf16() as u64).sum(),
-            Self::ScriptAware => {
-                text.chars().map(|character| if is_dense(character) { 4 } else { 1 }).sum()
-            }
+            Self::CharsPerFour => character.len_utf16() as u64,
+            Self::ScriptAware if is_dense(character) => 4,
+            Self::ScriptAware => 1,
         }
     }
 
-    fn tokens(self, weight: u64, images: u64) -> u32 {
+    /// Tokens of texts that weigh so much together, and of so many images.
+    pub(crate) fn tokens(self, weight: u64, images: u64) -> u32 {
         u32::try_from(weight.div_ceil(4) + images * IMAGE_TOKENS).unwrap_or(u32::MAX)
     }
 }

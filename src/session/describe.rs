@@ -178,10 +178,15 @@ pub fn summary_headline(summary: &str) -> &str {
 /// The beginning of a text on one line: white space and control characters folded to single blanks.
 #[must_use]
 pub fn one_line(text: &str) -> String {
+    one_line_of(text.chars())
+}
+
+/// As [`one_line`], from characters; takes no more of them than it needs.
+pub(crate) fn one_line_of(characters: impl Iterator<Item = char>) -> String {
     let mut line = String::new();
     let mut blank = false;
     let mut room = PREVIEW_CHARS;
-    for character in text.chars() {
+    for character in characters {
         if character.is_whitespace() || character.is_control() {
             blank = !line.is_empty();
             continue;

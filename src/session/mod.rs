@@ -5,6 +5,7 @@ pub mod context;
 pub mod describe;
 pub mod entry;
 pub mod lock;
+pub mod migrate;
 pub mod reader;
 pub mod report;
 pub mod store;

@@ -39,6 +39,9 @@ pub enum ReadError {
     /// The line is not what it was when the file was scanned.
     #[error("a line of the session file is damaged")]
     Damaged(#[from] serde_json::Error),
+    /// The line holds another entry now.
+    #[error("the session file was changed by another program")]
+    Changed,
 }
 
 impl SessionReader {
@@ -107,12 +110,49 @@ impl SessionReader {
 
     fn read(&self, index: NodeIndex) -> Result<(SessionEntry, usize), ReadError> {
         let line = self.line(index)?;
-        Ok((serde_json::from_slice(&line)?, line.len()))
+        let entry: SessionEntry = match serde_json::from_slice(&line) {
+            Ok(entry) => entry,
+            Err(error) => serde_json::from_str(&tidy(&line)).map_err(|_| error)?,
+        };
+        if entry.id != self.tree().node(index).id {
+            return Err(ReadError::Changed);
+        }
+        Ok((entry, line.len()))
+    }
+
+    /// For the store, when entries have changed.
+    pub(super) fn forget_messages(&self) {
+        self.bodies().clear();
     }
 
     fn bodies(&self) -> std::sync::MutexGuard<'_, Bodies> {
         self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A damaged line as JSON may hold it: bytes that are no UTF-8 are replaced, control characters in
+/// strings escaped or blanked.
+pub(super) fn tidy(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let mut tidy = String::with_capacity(text.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for character in text.chars() {
+        match character {
+            '"' if !escaped => in_string = !in_string,
+            '\n' if in_string => {
+                tidy.push_str("\\n");
+                continue;
+            }
+            '\0'..=' ' if in_string => {
+                tidy.push(' ');
+                continue;
+            }
+            _ => {}
+        }
+        escaped = character == '\\' && !escaped;
+        tidy.push(character);
+    }
+    tidy
 }
 
 /// The message that an entry stands for (X2).

@@ -207,6 +207,49 @@ struct Links {
     orphan: bool,
 }
 
+/// What is known of an entry's parent when a file has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parent {
+    /// It has none: a root.
+    None,
+    /// It is this entry.
+    Entry(NodeIndex),
+    /// It named one that is not there, or that lies below it: a root with a mark.
+    Lost,
+}
+
+impl Parent {
+    const fn known(self) -> Option<NodeIndex> {
+        match self {
+            Self::Entry(index) => Some(index),
+            Self::None | Self::Lost => None,
+        }
+    }
+}
+
+/// Cuts each circle of parents at its last entry.
+fn break_circles(parents: &mut [Parent]) {
+    // The walk that came by first; walks are numbered by the entry that they begin at, from 1.
+    let mut seen = vec![0_u32; parents.len()];
+    for start in 0..parents.len() {
+        let walk = start as u32 + 1;
+        let mut here = start;
+        while seen[here] == 0 {
+            seen[here] = walk;
+            let Parent::Entry(above) = parents[here] else { break };
+            here = above.get();
+        }
+        if seen[here] != walk || parents[here].known().is_none() {
+            continue;
+        }
+        let circle = std::iter::successors(parents[here].known(), |above| {
+            (above.get() != here).then(|| parents[above.get()].known()).flatten()
+        });
+        let last = circle.map(NodeIndex::get).max().unwrap_or(here);
+        parents[last] = Parent::Lost;
+    }
+}
+
 /// The tree and its leaf. One writer (the session), many readers.
 #[derive(Debug, Clone, Default)]
 pub struct SessionTree {
@@ -225,6 +268,39 @@ impl SessionTree {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A tree of entries in file order, whose leaf is the last of them (J6).
+    ///
+    /// A parent may come later in the file than its child, or be lost. Where parents form a circle,
+    /// the last entry of the circle becomes a root (F91).
+    #[must_use]
+    pub fn from_entries(nodes: Vec<Node>, mut parents: Vec<Parent>) -> Self {
+        break_circles(&mut parents);
+        let mut tree = Self {
+            links: vec![Links::default(); nodes.len()],
+            by_id: HashMap::with_capacity(nodes.len()),
+            leaf: nodes.len().checked_sub(1).map(NodeIndex::new),
+            nodes,
+            ..Self::default()
+        };
+        for (position, parent) in parents.into_iter().enumerate() {
+            let index = NodeIndex::new(position);
+            tree.by_id.entry(tree.nodes[position].id.clone()).or_insert(index);
+            tree.links[position].orphan = parent == Parent::Lost;
+            tree.attach(index, parent.known());
+        }
+        tree.relabel();
+        tree.name = tree
+            .nodes
+            .iter()
+            .rev()
+            .find_map(|node| match &node.kind {
+                NodeKind::SessionInfo { name } => Some(name.clone()),
+                _ => None,
+            })
+            .flatten();
+        tree
     }
 
     /// Adds an entry below `parent` without moving the leaf.
@@ -477,17 +553,46 @@ mod tests {
         assert_eq!(tree.common_ancestor(a, d), Some(a));
     }
 
+    /// A tree of entries `a`, `b`, `c` … with these parents, by position.
+    fn tree_of(parents: &[Parent]) -> SessionTree {
+        let ids = ('a'..).take(parents.len()).map(|id| node(&id.to_string())).collect();
+        SessionTree::from_entries(ids, parents.to_vec())
+    }
+
     #[test]
-    fn f91_a_circle_is_refused_and_the_root_marked() {
-        let mut tree = SessionTree::new();
-        let a = tree.insert(node("a"), None);
-        let b = tree.insert(node("b"), Some(a));
-        let c = tree.insert(node("c"), None);
-        assert!(!tree.adopt(a, b));
-        assert!(tree.is_orphan(a));
-        assert!(tree.adopt(c, b));
-        assert_eq!(tree.path(Some(c)), [a, b, c]);
-        assert_eq!(tree.children(None).collect::<Vec<_>>(), [a]);
+    fn f91_circles_are_cut_at_their_last_entry() {
+        let entry = |position| Parent::Entry(NodeIndex::new(position));
+        let [a, b, c, d] = [0, 1, 2, 3].map(NodeIndex::new);
+        // c hangs below b, a and b below each other, d below itself.
+        let tree = tree_of(&[entry(1), entry(0), entry(1), entry(3)]);
+        assert_eq!(tree.path(Some(c)), [b, c]);
+        assert_eq!(tree.path(Some(a)), [b, a]);
+        assert_eq!(tree.children(None).collect::<Vec<_>>(), [b, d]);
+        assert!(tree.is_orphan(b) && tree.is_orphan(d) && !tree.is_orphan(a));
+        assert_eq!(tree.leaf(), Some(d));
+    }
+
+    #[test]
+    fn f91_a_parent_may_come_later() {
+        let [a, b, c] = [0, 1, 2].map(NodeIndex::new);
+        let tree = tree_of(&[Parent::Entry(c), Parent::Lost, Parent::None]);
+        assert_eq!(tree.path(Some(a)), [c, a]);
+        assert_eq!(tree.children(None).collect::<Vec<_>>(), [b, c]);
+        assert!(tree.is_orphan(b));
+    }
+
+    #[test]
+    fn i10_a_hundred_thousand_parents_in_the_wrong_order_are_linear() {
+        let many = 100_000;
+        let parents: Vec<_> = (0..many)
+            .map(|position| match position + 1 {
+                next if next < many => Parent::Entry(NodeIndex::new(next)),
+                _ => Parent::Entry(NodeIndex::new(0)),
+            })
+            .collect();
+        let nodes = (0..many).map(|number| node(&number.to_string())).collect();
+        let tree = SessionTree::from_entries(nodes, parents);
+        assert_eq!(tree.path(Some(NodeIndex::new(0))).len(), many);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! [`LineSpan`] when it is written. Who may write, and when, is decided by `session::store`.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -149,6 +149,30 @@ impl StoredLines {
         Ok(())
     }
 
+    /// The file has become `len` bytes long by other hands; the last line is ended if need be.
+    pub(super) fn grow(&self, len: u64) -> io::Result<()> {
+        let mut backing = self.change();
+        let Backing { file: Some(open), written, .. } = &mut *backing else { return Ok(()) };
+        let mut last = [b'\n'];
+        open.file.read_exact_at(&mut last, len.saturating_sub(1))?;
+        *written = len;
+        if last != *b"\n" {
+            open.file.write_all(b"\n")?;
+            *written += 1;
+        }
+        Ok(())
+    }
+
+    /// Other bytes in the place of those that are held, for a session without a file.
+    pub(super) fn replace_held(&self, bytes: Vec<u8>) {
+        self.change().held = bytes;
+    }
+
+    /// Gives up a file that nothing was written to.
+    pub(super) fn detach(&self) {
+        self.change().file = None;
+    }
+
     /// Waits until everything written is on disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.look().file.as_ref().map_or(Ok(()), |open| open.file.sync_data())
@@ -193,9 +217,4 @@ impl Lines for StoredLines {
         self.copy(span.offset, span.offset + u64::from(span.len), &mut line)?;
         Ok(line)
     }
-}
-
-/// The end of a file that is open for appending.
-pub(super) fn end_of(file: &mut File) -> io::Result<u64> {
-    file.seek(SeekFrom::End(0))
 }

@@ -5,26 +5,32 @@
 //! the tree only if its line is in the file (or held with the others until the first of them is
 //! worth a file, J10).
 
-use std::fs::OpenOptions;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
+mod astray;
+mod fork;
 mod lines;
+mod open;
 pub mod place;
+mod replace;
+mod rewrite;
 mod scan;
+mod upgrade;
 
+pub use self::fork::ForkScope;
 use self::lines::StoredLines;
+pub use self::open::Watch;
 use self::place::{create_private_dir, create_private_file, file_name, sync_dir};
-use self::scan::scan;
 use crate::compaction::tokens::Estimator;
-use crate::ids::{Stamper, entry_id};
+use crate::ids::Stamper;
 use crate::message::Message;
 use crate::session::describe::describe;
-use crate::session::entry::{EntryBody, FORMAT_VERSION, SessionEntry, SessionHeader};
+use crate::session::entry::{EntryBody, SessionEntry, SessionHeader};
 use crate::session::lock::{LockError, SessionLock};
 use crate::session::reader::SessionReader;
-use crate::session::tree::{NodeIndex, SessionTree};
+use crate::session::tree::{LineSpan, NodeIndex, SessionTree};
 
 /// How a session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +104,8 @@ pub struct SessionStore {
     reader: SessionReader,
     lines: Arc<StoredLines>,
     header: SessionHeader,
+    /// Where the entries begin: after the header's line.
+    body: u64,
     /// Where the file is or will be; `None` for a session that stays in memory.
     path: Option<PathBuf>,
     access: Access,
@@ -105,6 +113,8 @@ pub struct SessionStore {
     estimator: Estimator,
     /// The folder has a new name in it that is not yet known to be on disk.
     dir_unsynced: bool,
+    /// What the person should know and has not been told yet.
+    notices: Vec<String>,
 }
 
 impl SessionStore {
@@ -122,11 +132,22 @@ impl SessionStore {
     }
 
     fn fresh(header: SessionHeader, path: Option<PathBuf>, estimator: Estimator) -> Self {
-        let lines = Arc::new(StoredLines::held(header.to_line().into_bytes()));
+        let line = header.to_line();
+        let body = line.len() as u64;
+        let lines = Arc::new(StoredLines::held(line.into_bytes()));
         let tree = Arc::new(RwLock::new(SessionTree::new()));
-        let reader = SessionReader::new(tree, lines.clone());
-        let access = Access::Write;
-        Self { reader, lines, header, path, access, lock: None, estimator, dir_unsynced: false }
+        Self {
+            reader: SessionReader::new(tree, lines.clone()),
+            lines,
+            header,
+            body,
+            path,
+            access: Access::Write,
+            lock: None,
+            estimator,
+            dir_unsynced: false,
+            notices: Vec::new(),
+        }
     }
 
     /// Opens a session file.
@@ -135,36 +156,20 @@ impl SessionStore {
     /// [`StoreError::Lock`] when another process writes it, [`StoreError::NotASession`] when it is
     /// something else, [`StoreError::Read`] when it cannot be read.
     pub fn open(path: &Path, access: Access, estimator: Estimator) -> Result<Opened, StoreError> {
-        let read = |source| StoreError::Read { path: path.to_owned(), source };
-        let mut options = OpenOptions::new();
-        let file = match access {
-            Access::Write => options.read(true).append(true).open(path),
-            Access::ReadOnly => options.read(true).open(path),
-        };
-        let file = file.map_err(read)?;
-        let lock = match access {
-            Access::Write => Some(
-                SessionLock::acquire(path)
-                    .map_err(|source| StoreError::Lock { path: path.to_owned(), source })?,
-            ),
-            Access::ReadOnly => None,
-        };
-        let scan = scan(BufReader::with_capacity(1 << 20, &file), estimator).map_err(read)?;
-        let Some(header) = scan.header else {
-            let why = "its first line is no session header".to_owned();
-            return Err(StoreError::NotASession { path: path.to_owned(), why });
-        };
-        let mut warnings = Vec::new();
-        if scan.bad_lines > 0 {
-            warnings.push(format!("{} damaged lines were skipped", scan.bad_lines));
-        }
-        let lines = Arc::new(StoredLines::on_disk(file, scan.end).map_err(read)?);
-        let reader = SessionReader::new(Arc::new(RwLock::new(scan.tree)), lines.clone());
-        let access = if header.version > FORMAT_VERSION { Access::ReadOnly } else { access };
-        let path = Some(path.to_owned());
-        let store =
-            Self { reader, lines, header, path, access, lock, estimator, dir_unsynced: false };
-        Ok(Opened { store, warnings })
+        Self::open_watched(path, access, estimator, &mut |_, _| {})
+    }
+
+    /// As [`SessionStore::open`]; `watch` is told how far a long file has been read.
+    ///
+    /// # Errors
+    /// As [`SessionStore::open`].
+    pub fn open_watched(
+        path: &Path,
+        access: Access,
+        estimator: Estimator,
+        watch: Watch<'_>,
+    ) -> Result<Opened, StoreError> {
+        open::open(path, access, estimator, watch)
     }
 
     /// For whoever looks at the session.
@@ -223,20 +228,45 @@ impl SessionStore {
         if self.is_read_only() {
             return Err(StoreError::ReadOnly);
         }
+        self.find_file()?;
         let entry = self.stamp(parent, body, stamper);
-        let worth_a_file = self.lines.has_file() || is_worth_a_file(&entry.body);
         let before = self.lines.end();
         let span = self.lines.hold(&entry.to_line());
+        let worth_a_file = self.lines.has_file() || is_worth_a_file(&entry.body);
         if worth_a_file && let Err(error) = self.flush() {
             self.lines.release(before);
             return Err(error);
         }
-        let node = describe(&entry, self.estimator, span);
+        self.insert(&entry, span, parent);
+        Ok(Arc::new(entry))
+    }
+
+    /// Keeps an entry whose append has failed in memory: it is on the screen and in exports, and
+    /// goes to disk with the next append that succeeds.
+    pub fn hold(&mut self, body: EntryBody, stamper: &dyn Stamper) -> Arc<SessionEntry> {
+        let leaf = self.reader.tree().leaf();
+        let entry = self.stamp(leaf, body, stamper);
+        let span = self.lines.hold(&entry.to_line());
+        self.insert(&entry, span, leaf);
+        Arc::new(entry)
+    }
+
+    /// Whether entries wait in memory for a disk that takes them.
+    #[must_use]
+    pub fn has_unsaved(&self) -> bool {
+        self.lines.has_file() && self.lines.is_waiting()
+    }
+
+    /// What the person should know since the last time, one sentence each.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+
+    fn insert(&self, entry: &SessionEntry, span: LineSpan, parent: Option<NodeIndex>) {
+        let node = describe(entry, self.estimator, span);
         let mut tree = self.reader.tree_mut();
         let index = tree.insert(node, parent);
         tree.set_leaf(Some(index));
-        drop(tree);
-        Ok(Arc::new(entry))
     }
 
     fn stamp(
@@ -245,13 +275,8 @@ impl SessionStore {
         body: EntryBody,
         stamper: &dyn Stamper,
     ) -> SessionEntry {
-        let tree = self.reader.tree();
-        let mut id = entry_id(stamper.entry_bits());
-        while tree.find(&id).is_some() {
-            id = entry_id(stamper.entry_bits());
-        }
-        let parent_id = parent.map(|parent| tree.node(parent).id.clone());
-        SessionEntry { id, parent_id, timestamp: stamper.now(), body }
+        let parent = parent.map(|parent| self.reader.tree().node(parent).id.clone());
+        self.stamped(parent, body, stamper)
     }
 
     /// Waits until everything appended is on disk.
@@ -273,14 +298,20 @@ impl SessionStore {
     fn flush(&mut self) -> Result<(), StoreError> {
         let Some(path) = self.path.clone() else { return Ok(()) };
         let failed = |source| StoreError::Write { path: path.clone(), source };
-        if !self.lines.has_file() {
-            create_private_dir(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
-            self.take_lock(&path)?;
-            let file = create_private_file(&path).map_err(failed)?;
-            self.lines.attach(file, 0).map_err(failed)?;
-            self.dir_unsynced = true;
+        if self.lines.has_file() {
+            return self.lines.flush().map_err(failed);
         }
-        self.lines.flush().map_err(failed)
+        create_private_dir(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+        self.take_lock(&path)?;
+        let file = create_private_file(&path).map_err(failed)?;
+        let written = self.lines.attach(file, 0).and_then(|()| self.lines.flush());
+        if written.is_err() {
+            // A start that failed leaves no file behind.
+            self.lines.detach();
+            let _ = std::fs::remove_file(&path);
+        }
+        self.dir_unsynced = true;
+        written.map_err(failed)
     }
 
     fn take_lock(&mut self, path: &Path) -> Result<(), StoreError> {

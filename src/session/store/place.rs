@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::ids::Timestamp;
 use crate::session::entry::SessionHeader;
 
 /// The folder of a project's sessions below the folder of all sessions.
@@ -28,6 +29,20 @@ pub fn file_name(header: &SessionHeader) -> String {
         )
         .collect();
     format!("{began}_{id}.jsonl")
+}
+
+/// What the name of a session's file tells of a header that is lost. The folder is not known.
+pub(super) fn header_from_name(path: &Path, otherwise: Timestamp) -> SessionHeader {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let named = stem.split_once('_').and_then(|(began, id)| {
+        let (date, time) = began.split_once('T')?;
+        let mut parts = time.trim_end_matches('Z').splitn(4, '-');
+        let mut part = || parts.next();
+        let text = format!("{date}T{}:{}:{}.{}Z", part()?, part()?, part()?, part()?);
+        Some((Timestamp::parse(&text)?, id.to_owned()))
+    });
+    let (began, id) = named.unwrap_or_else(|| (otherwise, stem.into_owned()));
+    SessionHeader::new(id, began, String::new())
 }
 
 /// The file `<name>.<suffix>` beside a session file.
@@ -58,14 +73,17 @@ pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::Timestamp;
 
     #[test]
     fn j1_names_say_when_and_which() {
         let header = SessionHeader::new("0198-ab".into(), Timestamp::from_millis(13), "/w".into());
         assert_eq!(file_name(&header), "1970-01-01T00-00-00-013Z_0198-ab.jsonl");
-        let odd = SessionHeader { id: "../x".into(), ..header };
+        let odd = SessionHeader { id: "../x".into(), ..header.clone() };
         assert!(file_name(&odd).ends_with("Z____x.jsonl"));
+        let lost = header_from_name(Path::new(&file_name(&header)), Timestamp::default());
+        assert_eq!((lost.id, lost.timestamp), (header.id.clone(), header.timestamp));
+        let imported = header_from_name(Path::new("a_b.jsonl"), header.timestamp);
+        assert_eq!((&*imported.id, imported.timestamp), ("a_b", header.timestamp));
         assert_eq!(project_dir(Path::new("/r"), Path::new("/home/u/p")), Path::new("/r/-home-u-p"));
         assert_eq!(beside(Path::new("/d/s.jsonl"), "torn"), Path::new("/d/s.jsonl.torn"));
     }

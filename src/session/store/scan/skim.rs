@@ -1,0 +1,376 @@
+//! JSON read in passing: from field to field, values skipped rather than built.
+//!
+//! Accepts a little more than JSON (numbers and literals are not checked, nor which bracket closes
+//! which) and never less; it is for finding things in lines, a body is read with `serde_json`.
+//! Not recursive: a value nested a million deep is skipped like any other.
+
+use crate::compaction::tokens::Estimator;
+
+/// A place in a line. Every method answers `None` when the line is not what it should be there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Bytes passed so far.
+    pub(super) const fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The next byte that is not white space.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.bytes.get(self.at)? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                byte => return Some(*byte),
+            }
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    /// A string.
+    pub(super) fn text(&mut self) -> Option<Text<'a>> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let (mut escapes, mut unicode) = (0, 0);
+        loop {
+            let rest = self.bytes.get(self.at..)?;
+            self.at += memchr::memchr2(b'"', b'\\', rest)?;
+            if self.bytes[self.at] == b'"' {
+                let raw = &self.bytes[start..self.at];
+                self.at += 1;
+                return Some(Text { raw, escapes, unicode });
+            }
+            escapes += 1;
+            unicode += usize::from(*self.bytes.get(self.at + 1)? == b'u');
+            self.at += 2;
+        }
+    }
+
+    /// A string, or nothing where another value stands; that is skipped.
+    pub(super) fn text_or_skip(&mut self) -> Option<Option<Text<'a>>> {
+        if self.peek()? == b'"' { self.text().map(Some) } else { self.skip().map(|_| None) }
+    }
+
+    /// Any value, as its bytes.
+    pub(super) fn skip(&mut self) -> Option<&'a [u8]> {
+        self.peek()?;
+        let start = self.at;
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.text()?;
+                }
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.at += 1;
+                }
+                b',' | b':' if depth > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => self.word()?,
+            }
+            if depth == 0 {
+                return Some(&self.bytes[start..self.at]);
+            }
+        }
+    }
+
+    /// A number or a literal.
+    fn word(&mut self) -> Option<()> {
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+        let len = self.bytes.get(self.at..)?.iter().take_while(|byte| is_word(byte)).count();
+        self.at += len;
+        (len > 0).then_some(())
+    }
+
+    /// An object; `field` is called for each key and must pass the value.
+    pub(super) fn object(
+        &mut self,
+        mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>,
+    ) -> Option<()> {
+        self.expect(b'{')?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            let key = self.text()?;
+            self.expect(b':')?;
+            field(self, key.raw)?;
+            if !self.goes_on(b'}')? {
+                return Some(());
+            }
+        }
+    }
+
+    /// An array; `item` is called at each element and must pass it.
+    pub(super) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.expect(b'[')?;
+        if self.peek()? == b']' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            item(self)?;
+            if !self.goes_on(b']')? {
+                return Some(());
+            }
+        }
+    }
+
+    /// Whether a comma follows; `Some(false)` when `close` does.
+    fn goes_on(&mut self, close: u8) -> Option<bool> {
+        let byte = self.peek()?;
+        self.at += 1;
+        match byte {
+            b',' => Some(true),
+            byte if byte == close => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// A string as it stands in JSON, quotes left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Text<'a> {
+    pub(super) raw: &'a [u8],
+    /// Backslashes that begin an escape, and how many of these are `\u`.
+    escapes: usize,
+    unicode: usize,
+}
+
+impl<'a> Text<'a> {
+    /// Quarters of a token that the string takes.
+    pub(super) fn weight(&self, estimator: Estimator) -> u64 {
+        if self.unicode > 0 && !(estimator == Estimator::CharsPerFour && self.raw.is_ascii()) {
+            return self.chars().map(|character| estimator.weight_of(character)).sum();
+        }
+        // Each escape is one character; a `\u` one is a whole UTF-16 unit.
+        plain_weight(self.raw, estimator) - self.escapes as u64 - 4 * self.unicode as u64
+    }
+
+    /// The characters that the string stands for.
+    pub(super) fn chars(&self) -> impl Iterator<Item = char> + use<'a> {
+        Unescaped { rest: self.raw }
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        self.chars().all(char::is_whitespace)
+    }
+
+    /// The string itself, when it needs no decoding.
+    pub(super) fn plain(&self) -> Option<&'a str> {
+        if self.escapes == 0 { std::str::from_utf8(self.raw).ok() } else { None }
+    }
+
+    pub(super) fn to_text(self) -> String {
+        self.plain().map_or_else(|| self.chars().collect(), str::to_owned)
+    }
+}
+
+/// Quarters of a token of a text without escapes.
+pub(super) fn plain_weight(text: &[u8], estimator: Estimator) -> u64 {
+    if text.is_ascii() {
+        return text.len() as u64;
+    }
+    match std::str::from_utf8(text) {
+        Ok(text) => estimator.weight(text),
+        Err(_) => estimator.weight(&String::from_utf8_lossy(text)),
+    }
+}
+
+/// What a value weighs when it is written without blanks; `None` when that cannot be told from its
+/// bytes.
+pub(super) fn compact_weight(json: &[u8], estimator: Estimator) -> Option<u64> {
+    let mut cursor = Cursor::new(json);
+    let mut digits = 0;
+    while let Some(byte) = json.get(cursor.at) {
+        match byte {
+            b'"' => {
+                let text = cursor.text()?;
+                if text.unicode > 0 || (text.escapes > 0 && has_needless_escape(text.raw)) {
+                    return None;
+                }
+                digits = 0;
+                continue;
+            }
+            b'0'..=b'9' | b'-' => digits += 1,
+            b'{' | b'}' | b'[' | b']' | b',' | b':' => digits = 0,
+            b'a'..=b'z' if digits == 0 => {}
+            _ => return None,
+        }
+        if digits > 15 || json[cursor.at..].starts_with(b"-0") {
+            return None;
+        }
+        cursor.at += 1;
+    }
+    Some(plain_weight(json, estimator))
+}
+
+/// Whether a string escapes `/`, which nobody has to.
+fn has_needless_escape(raw: &[u8]) -> bool {
+    memchr::memchr_iter(b'/', raw).any(|slash| {
+        let before = raw[..slash].iter().rev().take_while(|byte| **byte == b'\\').count();
+        before % 2 == 1
+    })
+}
+
+/// Decodes a string bit by bit; what cannot be decoded reads as U+FFFD.
+struct Unescaped<'a> {
+    rest: &'a [u8],
+}
+
+impl Unescaped<'_> {
+    fn take(&mut self, len: usize) {
+        self.rest = self.rest.get(len..).unwrap_or_default();
+    }
+
+    fn escape(&mut self) -> char {
+        let letter = self.rest.get(1).copied().unwrap_or_default();
+        if letter == b'u' {
+            return self.unicode_escape();
+        }
+        self.take(2);
+        match letter {
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            other => char::from(other),
+        }
+    }
+
+    fn unicode_escape(&mut self) -> char {
+        let high = hex_unit(self.rest);
+        self.take(6);
+        match high {
+            Some(0xd800..=0xdbff) if self.rest.starts_with(b"\\u") => {
+                let low = hex_unit(self.rest);
+                let pair = char::decode_utf16(high.into_iter().chain(low)).next();
+                match pair {
+                    Some(Ok(character)) => {
+                        self.take(6);
+                        character
+                    }
+                    _ => char::REPLACEMENT_CHARACTER,
+                }
+            }
+            Some(unit) => char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER),
+            None => char::REPLACEMENT_CHARACTER,
+        }
+    }
+}
+
+fn hex_unit(escape: &[u8]) -> Option<u16> {
+    let digits = std::str::from_utf8(escape.get(2..6)?).ok()?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+impl Iterator for Unescaped<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        let byte = *self.rest.first()?;
+        if byte == b'\\' {
+            return Some(self.escape());
+        }
+        let len = match byte {
+            0..=0x7f => {
+                self.rest = &self.rest[1..];
+                return Some(char::from(byte));
+            }
+            0xf0.. => 4,
+            0xe0.. => 3,
+            _ => 2,
+        };
+        let decoded = self.rest.get(..len).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        if let Some(character) = decoded.and_then(|text| text.chars().next()) {
+            self.rest = &self.rest[len..];
+            return Some(character);
+        }
+        self.rest = &self.rest[1..];
+        Some(char::REPLACEMENT_CHARACTER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn j11_values_are_passed_whole_and_nothing_more() {
+        for value in [
+            "\"a\\\"b\\\\\"",
+            "12.5e3",
+            "true",
+            "{\"a\":[1,{\"b\":\"}\"}],\"c\":{}}",
+            "[]",
+            "[[],\"]\"]",
+        ] {
+            let line = format!(" {value} ,rest");
+            assert_eq!(Cursor::new(line.as_bytes()).skip(), Some(value.as_bytes()));
+        }
+        for broken in ["{\"a\":1", "\"abc", "\"abc\\", "[1,", "", "}", "{\"a\""] {
+            assert_eq!(Cursor::new(broken.as_bytes()).skip(), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn i10_depth_needs_no_stack() {
+        let deep = ["[".repeat(1_000_000), "]".repeat(1_000_000)].concat();
+        assert_eq!(Cursor::new(deep.as_bytes()).skip().map(<[u8]>::len), Some(2_000_000));
+    }
+
+    #[test]
+    fn s12_a_string_weighs_what_it_stands_for() {
+        for text in ["plain", "tab\there \"q\" \\", "안녕\n하세요", "\u{1b}[0m", "😀", "\u{1}é/"]
+        {
+            for estimator in [Estimator::CharsPerFour, Estimator::ScriptAware] {
+                let json = serde_json::to_string(text).unwrap();
+                let ascii: String =
+                    text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+                for json in [json, format!("\"{ascii}\"")] {
+                    let found = Cursor::new(json.as_bytes()).text().unwrap();
+                    assert_eq!(found.to_text(), text);
+                    assert_eq!(found.weight(estimator), estimator.weight(text), "{json}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn s12_arguments_weigh_what_they_are_written_as() {
+        let estimator = Estimator::CharsPerFour;
+        for (json, plain) in [
+            (r#"{"path":"a\n\"b\\","limit":20,"all":true,"x":null,"y":[-3]}"#, true),
+            (r#"{"path": "a"}"#, false),
+            (r#"{"n":1.50}"#, false),
+            (r#"{"n":-0}"#, false),
+            (r#"{"n":12345678901234567890123}"#, false),
+            (r#"{"u":"\u00e9"}"#, false),
+            (r#"{"u":"a\/b"}"#, false),
+        ] {
+            let value: serde_json::Value = serde_json::from_str(json).unwrap();
+            let expect = plain.then(|| estimator.weight(&value.to_string()));
+            assert_eq!(compact_weight(json.as_bytes(), estimator), expect, "{json}");
+        }
+    }
+}
