@@ -86,3 +86,54 @@ const fn is_read(kind: &NodeKind) -> bool {
         kind => kind.bears_message(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::{extend, numbers, tree};
+    use super::*;
+
+    const fn at(position: usize) -> Option<NodeIndex> {
+        Some(NodeIndex::new(position))
+    }
+
+    #[test]
+    fn b2_from_the_old_leaf_back_to_below_the_common_ancestor() {
+        // 0 - 1 - 2 - 3 - 4 with 5 - 6 below 1.
+        let mut tree = tree("u1 a1 u1 c1@1 a1");
+        tree.set_leaf(at(1));
+        extend(&mut tree, "u1 a1");
+        let check = |old, target, entries: &[usize], ancestor| {
+            let found = collect_entries_for_branch_summary(&tree, old, target);
+            assert_eq!(numbers(&found.entries), entries);
+            assert_eq!(found.common_ancestor, ancestor);
+        };
+        check(at(4), at(6), &[2, 3, 4], at(1));
+        check(at(4), at(2), &[3, 4], at(2));
+        check(at(2), at(4), &[], at(2));
+        check(at(4), at(4), &[], at(4));
+        check(at(4), None, &[0, 1, 2, 3, 4], None);
+        check(None, at(4), &[], None);
+    }
+
+    #[test]
+    fn b3_newest_first_within_the_budget_without_tool_results() {
+        let tree = tree("u100 a50/1 r900 a50 l u10 a40");
+        let select = |budget| {
+            let selection = prepare_branch_entries(&tree, &tree.active_path(), budget);
+            (numbers(&selection.messages), selection.tokens)
+        };
+        assert_eq!(select(100), (vec![3, 5, 6], 100));
+        assert_eq!(select(149), (vec![3, 5, 6], 100));
+        assert_eq!(select(0), (vec![0, 1, 3, 5, 6], 250));
+    }
+
+    #[test]
+    fn b3_a_summary_may_cross_the_budget_while_little_of_it_is_used() {
+        let tree = tree("u10 c300@0 u50 a40");
+        let select =
+            |budget| numbers(&prepare_branch_entries(&tree, &tree.active_path(), budget).messages);
+        assert_eq!(select(101), [1, 2, 3]);
+        assert_eq!(select(100), [2, 3]);
+        assert_eq!(select(390), [1, 2, 3]);
+    }
+}

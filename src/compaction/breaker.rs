@@ -69,3 +69,58 @@ impl Breaker {
         trip.leaf.is_some() || new_messages
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::{extend, tree};
+    use super::*;
+
+    #[test]
+    fn c4_a_useless_compaction_waits_for_new_content() {
+        let mut tree = tree("u10 a10 c5@1");
+        let mut breaker = Breaker::default();
+        assert!(breaker.is_armed(&tree, tree.leaf(), 4_096));
+        breaker.record(Outcome::Useless, tree.leaf());
+        assert!(!breaker.is_armed(&tree, tree.leaf(), 4_096));
+        extend(&mut tree, "l m");
+        assert!(!breaker.is_armed(&tree, tree.leaf(), 4_096), "metadata is no content");
+        extend(&mut tree, "u1");
+        assert!(breaker.is_armed(&tree, tree.leaf(), 4_096));
+    }
+
+    #[test]
+    fn f01_again_and_again_useless_waits_for_more_each_time() {
+        let mut tree = tree("u10 a10");
+        let mut breaker = Breaker::default();
+        for needed in [0, 50, 100] {
+            breaker.record(Outcome::Useless, tree.leaf());
+            extend(&mut tree, &format!("u{needed}"));
+            assert!(breaker.is_armed(&tree, tree.leaf(), 1_000));
+            if needed > 0 {
+                let before = tree.leaf().and_then(|leaf| tree.parent(leaf));
+                let mut less = tree.clone();
+                less.set_leaf(before);
+                extend(&mut less, &format!("u{}", needed - 1));
+                assert!(!breaker.is_armed(&less, less.leaf(), 1_000));
+            }
+        }
+        breaker.record(Outcome::Helped, tree.leaf());
+        assert_eq!(breaker, Breaker::default());
+    }
+
+    #[test]
+    fn f94_it_never_latches() {
+        let mut tree = tree("u10 a10");
+        let mut breaker = Breaker::default();
+        breaker.record(Outcome::Useless, tree.leaf());
+        breaker.record(Outcome::Useless, tree.leaf());
+        let root = Some(NodeIndex::new(0));
+        assert!(breaker.is_armed(&tree, root, 4_096), "another branch is another conversation");
+        breaker.rearm();
+        assert!(breaker.is_armed(&tree, tree.leaf(), 4_096));
+        let mut breaker = Breaker::default();
+        breaker.record(Outcome::Useless, None);
+        tree.set_leaf(None);
+        assert!(!breaker.is_armed(&tree, None, 4_096));
+    }
+}

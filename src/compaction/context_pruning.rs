@@ -104,3 +104,107 @@ fn only_text(content: &Content) -> Option<String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{AssistantMessage, Image, UserMessage};
+
+    fn user() -> Arc<Message> {
+        Arc::new(Message::User(UserMessage::default()))
+    }
+
+    fn answer() -> Arc<Message> {
+        Arc::new(Message::Assistant(AssistantMessage::default()))
+    }
+
+    fn result(content: Content) -> Arc<Message> {
+        Arc::new(Message::ToolResult(ToolResultMessage { content, ..ToolResultMessage::default() }))
+    }
+
+    fn settings() -> ContextPruningSettings {
+        ContextPruningSettings {
+            enabled: true,
+            keep_last_assistants: 1,
+            min_prunable_tool_chars: 100,
+            soft_trim_max_chars: 200,
+            soft_trim_head_chars: 10,
+            soft_trim_tail_chars: 5,
+            ..ContextPruningSettings::default()
+        }
+    }
+
+    fn texts(messages: &[Arc<Message>]) -> Vec<String> {
+        let text = |message: &Arc<Message>| match &**message {
+            Message::ToolResult(result) => Some(result.content.text()),
+            _ => None,
+        };
+        messages.iter().filter_map(text).collect()
+    }
+
+    #[test]
+    fn s8_old_results_are_cleared_younger_ones_trimmed_the_newest_kept() {
+        let long = "가".repeat(250);
+        let turn = || [user(), answer(), result(Content::from_text(long.clone()))];
+        let messages: Vec<_> = (0..4).flat_map(|_| turn()).collect();
+        let pruned = prune_context(messages.clone(), &settings());
+        let trimmed =
+            format!("{}\n[... 235 characters cut ...]\n{}", "가".repeat(10), "가".repeat(5));
+        let cleared = "[Old tool result content cleared]";
+        assert_eq!(texts(&pruned), [cleared, cleared, &trimmed, &long]);
+        assert!(Arc::ptr_eq(&messages[11], &pruned[11]), "what stays is shared");
+        let off = ContextPruningSettings { enabled: false, ..settings() };
+        assert_eq!(prune_context(messages, &off), (0..4).flat_map(|_| turn()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn s8_what_is_protected() {
+        let old = |text: &str| {
+            let messages =
+                vec![user(), answer(), result(Content::from_text(text)), user(), answer()];
+            texts(&prune_context(messages, &settings())).remove(0)
+        };
+        assert_eq!(old(&"x".repeat(99)), "x".repeat(99), "small ones");
+        assert_eq!(old(&"x".repeat(100)), "[Old tool result content cleared]");
+        let image =
+            Content::Blocks(vec![Block::text("x".repeat(300)), Block::Image(Image::default())]);
+        let messages = vec![user(), answer(), result(image), user(), answer()];
+        assert_eq!(prune_context(messages.clone(), &settings()), messages, "images");
+        let long = || result(Content::from_text("x".repeat(300)));
+        let messages = vec![answer(), long(), user(), answer(), long(), answer(), long()];
+        let all = ContextPruningSettings { keep_last_assistants: 0, ..settings() };
+        assert_eq!(
+            prune_context(messages.clone(), &settings()),
+            messages,
+            "before the first user, last turn"
+        );
+        assert_eq!(texts(&prune_context(messages.clone(), &all))[0], "x".repeat(300));
+        assert_ne!(prune_context(messages, &all)[4], long(), "0 protects no turn");
+    }
+
+    #[test]
+    fn s8_a_result_never_grows_and_head_and_tail_never_overlap() {
+        let trim = |text: &str, head, tail| {
+            let settings = ContextPruningSettings {
+                soft_trim_head_chars: head,
+                soft_trim_tail_chars: tail,
+                hard_clear_enabled: false,
+                soft_trim_ratio: 0.0,
+                min_prunable_tool_chars: 0,
+                soft_trim_max_chars: 5,
+                keep_last_assistants: 0,
+                ..settings()
+            };
+            texts(&prune_context(
+                vec![user(), answer(), result(Content::from_text(text))],
+                &settings,
+            ))
+            .remove(0)
+        };
+        let text = "0123456789".repeat(6);
+        assert_eq!(trim(&text, 40, 40), text);
+        assert_eq!(trim(&text, 30, 10), text, "the note would be longer");
+        assert_eq!(trim(&text, 6, 0), "012345\n[... 54 characters cut ...]\n");
+        assert_eq!(trim(&"😀가".repeat(40), 1, 1), "😀\n[... 78 characters cut ...]\n가");
+    }
+}

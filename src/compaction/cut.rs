@@ -90,7 +90,12 @@ pub(super) fn cut_at(tree: &SessionTree, path: &[NodeIndex], start: usize, posit
 
 /// Positions before which a cut tears nothing apart, in order: before any message but a tool result,
 /// and never between a call and its results (C12, F20).
-fn valid_cuts(tree: &SessionTree, path: &[NodeIndex], start: usize, end: usize) -> Vec<usize> {
+pub(super) fn valid_cuts(
+    tree: &SessionTree,
+    path: &[NodeIndex],
+    start: usize,
+    end: usize,
+) -> Vec<usize> {
     let mut cuts = Vec::new();
     // Cuts from here on in the list lie after calls whose results may still follow.
     let mut after_calls = calls_before(tree, path, start).then_some(0);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 pub mod branch;
 pub mod breaker;
+pub mod calibration;
 pub mod context_pruning;
 pub mod cut;
 pub mod extractive;
@@ -13,8 +14,11 @@ pub mod file_ops;
 pub mod overflow;
 pub mod plan;
 pub mod prompts;
+#[cfg(test)]
+mod properties;
 pub mod prune;
 pub mod remote;
+pub mod request;
 #[cfg(test)]
 mod sketch;
 pub mod summarizer;

@@ -184,6 +184,69 @@ pub fn unknown_client_error_is_overflow(status: Option<u16>, estimate: u64, wind
     is_rejection && is_at_least(estimate, NEAR_PERCENT, window)
 }
 
+/// Where errors name the window, in the wordings of [`OVERFLOW`]; `#` is the window.
+const NAMED_WINDOW: &[&str] = &[
+    "> # maximum",
+    "+ * > #",
+    "maximum context length is #",
+    "maximum context length of #",
+    "with # maximum context length",
+    "configured limit of #",
+    "tokens allowed (#)",
+    "maximum prompt length is #",
+    "exceeds the limit of #",
+    "model token limit: #",
+    "context size (# tokens)",
+    "exceed context window of #",
+    "n_ctx: #",
+    "\"n_ctx\":#",
+    "context length of only #",
+    "reached context length of #",
+    "maximum model length of #",
+    "context length (# tokens)",
+    "must be <= #",
+    "must have less than # tokens",
+    "while limit is #",
+];
+
+/// No window is smaller; a smaller number in an error means something else.
+const SMALLEST_WINDOW: u64 = 512;
+
+/// The window to plan with after an overflow: the one that the error names, if it is smaller than
+/// the one that we believed in; else a little less than what did not fit. So room can be made even
+/// where a server's window is a fraction of the configured one (F37).
+#[must_use]
+pub fn window_after_overflow(text: &str, estimate: u64, window: u64) -> u64 {
+    let flat = flatten(text);
+    let named = NAMED_WINDOW
+        .iter()
+        .find_map(|pattern| find_number(&flat, pattern))
+        .filter(|named| *named >= SMALLEST_WINDOW);
+    let fitting = named.unwrap_or(estimate - estimate / 10).max(SMALLEST_WINDOW);
+    if window == 0 { fitting } else { window.min(fitting) }
+}
+
+/// The number that stands where a pattern has its last `#`.
+fn find_number(text: &str, pattern: &str) -> Option<u64> {
+    let (before, after) = pattern.rsplit_once('#')?;
+    let (start, before) = match before.rsplit_once('*') {
+        Some((first, rest)) => (find_part(text, first)?, rest),
+        None => (0, before),
+    };
+    text[start..].match_indices(before).find_map(|(at, _)| {
+        let rest = &text[start + at + before.len()..];
+        let length = digits(rest);
+        let number = rest[..length].replace(',', "").parse().ok()?;
+        rest[length..].starts_with(after).then_some(number)
+    })
+}
+
+/// How much of the beginning of a text is a number.
+fn digits(text: &str) -> usize {
+    text.find(|character: char| !(character.is_ascii_digit() || character == ','))
+        .unwrap_or(text.len())
+}
+
 /// Cerebras answers `400` or `413` without a body; its client says so in words.
 fn is_bare_status(text: &str) -> bool {
     ["400", "413"].iter().any(|status| {
@@ -257,13 +320,10 @@ fn match_part(text: &str, part: &str) -> Option<usize> {
     let mut end = 0;
     for (position, piece) in part.split('#').enumerate() {
         if position > 0 {
-            let digits = text[end..]
-                .find(|character: char| !(character.is_ascii_digit() || character == ','))
-                .unwrap_or(text.len() - end);
-            if digits == 0 {
-                return None;
+            match digits(&text[end..]) {
+                0 => return None,
+                length => end += length,
             }
-            end += digits;
         }
         end += text[end..].strip_prefix(piece).map(|_| piece.len())?;
     }
@@ -454,9 +514,9 @@ mod tests {
                 "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000.",
             ),
         ];
-        for (provider, text) in texts {
+        for (_, text) in texts {
             check(None, text, true);
-            check(Some(400), &format!("{provider}: {text}"), !text.starts_with("4"));
+            check(Some(400), text, true);
         }
         for status in [400, 413] {
             check(Some(status), "", true);
@@ -505,6 +565,50 @@ mod tests {
             text = serde_json::json!({ "error": { "message": text } }).to_string();
         }
         check(Some(400), r#"{"message":"model\u0027s maximum context length is 4096"}"#, true);
+    }
+
+    #[test]
+    fn f37_the_window_that_an_error_names_is_planned_with() {
+        let texts = [
+            ("prompt is too long: 213462 tokens > 200000 maximum", 200_000),
+            (
+                "input length and `max_tokens` exceed context limit: 188240 + 21333 > 100000, decrease",
+                100_000,
+            ),
+            (
+                "This model's maximum context length is 8,192 tokens. However, you requested 9000 tokens",
+                8_192,
+            ),
+            (
+                "The input token count (1196265) exceeds the maximum number of tokens allowed (104857).",
+                104_857,
+            ),
+            (
+                "request (5021 tokens) exceeds the available context size (4096 tokens), try increasing it",
+                4_096,
+            ),
+            ("greater than the context length (n_keep: 9000>= n_ctx: 4096)", 4_096),
+            (
+                r#"{"error":{"message":"{\"type\":\"exceed_context_size_error\",\"n_ctx\":2048}"}}"#,
+                2_048,
+            ),
+            ("too large for model with 32768 maximum context length", 32_768),
+            ("prompt token count of 140000 exceeds the limit of 128000", 128_000),
+            ("Your request exceeded model token limit: 131072 (requested: 300000)", 131_072),
+            ("loaded with context length of only 4096 tokens, which is not enough", 4_096),
+            // None is named, or it makes no sense: a little less than what did not fit.
+            ("prompt too long; exceeded max context length by 1200 tokens", 9_000),
+            ("maximum context length is 3", 9_000),
+            ("", 9_000),
+        ];
+        for (text, window) in texts {
+            assert_eq!(window_after_overflow(text, 10_000, 250_000), window, "{text}");
+        }
+        assert_eq!(
+            window_after_overflow("maximum context length is 900000", 10_000, 250_000),
+            250_000
+        );
+        assert_eq!(window_after_overflow("", 100, 0), SMALLEST_WINDOW);
     }
 
     #[test]

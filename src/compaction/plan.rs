@@ -4,7 +4,7 @@
 //! `agent_session::compact`'s business.
 
 use super::CONTINUE_PROMPT;
-use super::cut::{Cut, Weigh, cut_at, find_cut};
+use super::cut::{Cut, Weigh, cut_at, find_cut, valid_cuts};
 use super::trigger::{ContextTokens, context_tokens, limits, threshold};
 use crate::session::context::{ContextOutline, build_session_context};
 use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
@@ -34,6 +34,18 @@ pub struct CompactionPlan {
     pub tokens_before: u64,
     /// Tokens of recent messages that were asked to stay, after C4 and C11.
     pub keep_recent_tokens: u64,
+}
+
+impl CompactionPlan {
+    /// Estimated tokens that leave the context: what is summarised, the summary before included,
+    /// less the request that comes back verbatim. The new summary must be smaller (C19).
+    #[must_use]
+    pub fn replaced_tokens(&self, tree: &SessionTree) -> u64 {
+        let tokens = |index: &NodeIndex| u64::from(tree.node(*index).tokens);
+        let leaving = self.previous.iter().chain(&self.summarize).chain(&self.turn_prefix);
+        let leaving: u64 = leaving.map(tokens).sum();
+        leaving.saturating_sub(self.request.as_ref().map_or(0, tokens))
+    }
 }
 
 /// Why there is nothing to compact (C10).
@@ -185,6 +197,7 @@ impl<'a> Scene<'a> {
         let reserve = limits(window, &settings.compaction).reserve;
         let room = if window == 0 { u64::MAX } else { window.saturating_sub(reserve) };
         let limit = tokens.unwrap_or(room / 2).min(room);
+        let cuts = valid_cuts(self.tree, &self.path, self.start, self.path.len());
         let mut sum = 0;
         let mut whole = 0;
         let mut first = None;
@@ -193,7 +206,7 @@ impl<'a> Scene<'a> {
             if node.kind.bears_message() {
                 sum += u64::from(node.tokens);
             }
-            if !node.kind.starts_turn() {
+            if !node.kind.starts_turn() || cuts.binary_search(&position).is_err() {
                 continue;
             }
             // The newest turn is kept whole unless it alone exceeds the window.
@@ -218,4 +231,122 @@ fn corrected(keep_recent: u64, measured: u64, estimated: u64) -> u64 {
     }
     let ratio = measured as f64 / estimated as f64;
     ((keep_recent as f64 / ratio).floor() as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::{numbers, tree};
+    use super::*;
+
+    const WINDOW: u64 = 1_000_000;
+
+    fn settings(keep_recent_tokens: u64) -> Settings {
+        let mut settings = Settings::default();
+        settings.compaction.keep_recent_tokens = keep_recent_tokens;
+        settings
+    }
+
+    fn plan(line: &str, keep_recent: u64) -> Result<CompactionPlan, NothingToCompact> {
+        let tree = tree(line);
+        prepare_compaction(&tree, tree.leaf(), &settings(keep_recent), WINDOW)
+    }
+
+    /// Summarised, turn prefix, kept.
+    #[track_caller]
+    fn check(line: &str, keep_recent: u64, expect: [&[usize]; 3]) -> CompactionPlan {
+        let plan = plan(line, keep_recent).unwrap();
+        let parts = [&plan.summarize, &plan.turn_prefix, &plan.kept].map(|part| numbers(part));
+        assert_eq!(parts, expect.map(<[usize]>::to_vec), "{line}");
+        plan
+    }
+
+    #[test]
+    fn c10_nothing_to_compact() {
+        use NothingToCompact::{AlreadyCompacted, Nothing};
+        let check = |line, expect| assert_eq!(plan(line, 10), Err(expect), "{line}");
+        check("", Nothing);
+        check("m l", Nothing);
+        check("u100", Nothing);
+        check("r100 r100", Nothing);
+        check("u5 a5", Nothing);
+        check("u10 a10 c5@1", AlreadyCompacted);
+        check("u10 a10 c5@1 m l", AlreadyCompacted);
+        check("u10 a10 c5@1 u5", Nothing);
+    }
+
+    #[test]
+    fn c14_a_split_turn_has_a_history_and_a_prefix() {
+        let plan = check("u9 a9 u9 a9/1 r9 l a9", 9, [&[0, 1], &[2, 3, 4], &[5, 6]]);
+        assert!(plan.is_split_turn);
+        assert_eq!(plan.request, Some(NodeIndex::new(2)));
+        let plan = check("u9 a9 u9 a9", 18, [&[0, 1], &[], &[2, 3]]);
+        assert!(!plan.is_split_turn && plan.request.is_none());
+    }
+
+    #[test]
+    fn c15_what_the_previous_compaction_kept_is_summarised_next() {
+        let line = "u9 a9 u9 a9 c5@2 u9 a9 u9 a9";
+        let plan = check(line, 18, [&[2, 3, 5, 6], &[], &[7, 8]]);
+        assert_eq!(plan.previous, Some(NodeIndex::new(4)));
+    }
+
+    #[test]
+    fn f17_the_request_is_found_across_compactions_and_is_never_ours() {
+        let plan = check("u9 a9 c5@1 a9 a9 a9", 9, [&[1, 3, 4], &[], &[5]]);
+        assert_eq!(plan.request, Some(NodeIndex::new(0)));
+        let mut tree = tree("u9 a9 u9 a9 a9");
+        tree.node_mut(NodeIndex::new(2)).preview = CONTINUE_PROMPT.into();
+        let plan = prepare_compaction(&tree, tree.leaf(), &settings(9), WINDOW).unwrap();
+        assert_eq!(plan.request, Some(NodeIndex::new(0)));
+    }
+
+    #[test]
+    fn c19_a_request_that_comes_back_is_not_replaced() {
+        let tree = tree("u900 a9 c50@0 u500 a9/1 r70 a9");
+        let plan = prepare_compaction(&tree, tree.leaf(), &settings(9), WINDOW).unwrap();
+        assert_eq!(plan.replaced_tokens(&tree), 50 + 900 + 9 + 9 + 70);
+    }
+
+    #[test]
+    fn c11_measured_use_corrects_what_is_kept() {
+        let keep = |line| plan(line, 60).unwrap().keep_recent_tokens;
+        assert_eq!(keep("u50 a50 u50 a50=400"), 30);
+        assert_eq!(keep("u50 a50 u50 a50=150"), 60);
+        assert_eq!(keep("u50 a50 u50 a50"), 60);
+        assert_eq!(keep("u50 a50 u50 a50=900000"), 1);
+        assert_eq!(keep("u50 a50=900000 c9@1 u50 a50 u50 a50"), 60, "stale");
+    }
+
+    #[test]
+    fn c4_f03_under_pressure_a_compaction_is_always_found() {
+        // 20 000 tokens are more than this window can keep, and then the kept tail is all there is.
+        let line = "u50 a50/1 r900 a300 u50 a50/1 r900 a300 u50";
+        let tree = tree(line);
+        let plan = prepare_compaction(&tree, tree.leaf(), &Settings::default(), 4_096).unwrap();
+        assert_eq!(numbers(&plan.summarize), [0, 1, 2, 3]);
+        // What a previous compaction kept is given up when nothing newer can be.
+        let tree = super::super::sketch::tree("u50 a50 u900 a900 c500@2 u40 a40");
+        let plan = prepare_compaction(&tree, tree.leaf(), &Settings::default(), 4_096).unwrap();
+        assert_eq!(numbers(&plan.summarize), [2, 3]);
+        assert_eq!(numbers(&plan.kept), [5, 6]);
+    }
+
+    #[test]
+    fn s7_whole_turns_are_retained() {
+        let tree = tree("u100 a100 u100 a100 m u100 a100 u100 a100/1 r100 a100");
+        let first_kept = |turns, tokens, window| {
+            let mut settings = settings(1);
+            settings.summarization.retain_recent = Some(RetainRecent { turns, tokens });
+            prepare_compaction(&tree, tree.leaf(), &settings, window)
+                .map(|plan| plan.first_kept.get())
+        };
+        assert_eq!(first_kept(0, None, WINDOW), Ok(10));
+        assert_eq!(first_kept(1, None, WINDOW), Ok(7));
+        assert_eq!(first_kept(2, None, WINDOW), Ok(4), "metadata before a kept turn stays with it");
+        assert_eq!(first_kept(3, Some(600), WINDOW), Ok(4));
+        assert_eq!(first_kept(3, Some(800), WINDOW), Ok(2));
+        assert_eq!(first_kept(20, None, WINDOW), Err(NothingToCompact::Nothing));
+        assert_eq!(first_kept(1, Some(10), WINDOW), Ok(7), "the newest turn is kept whole");
+        assert_eq!(first_kept(1, None, 500), Ok(10), "unless it exceeds the window");
+    }
 }

@@ -86,3 +86,75 @@ pub fn pruned_message(result: &ToolResultMessage, tokens: u32, now: i64) -> Tool
         ..result.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::{numbers, tree};
+    use super::*;
+    use crate::message::Image;
+
+    fn policy(protect_tokens: u64, minimum_savings: u64) -> PrunePolicy {
+        PrunePolicy { protect_tokens, minimum_savings, ..PrunePolicy::default() }
+    }
+
+    #[test]
+    fn c8_the_newest_output_is_protected_and_little_is_not_worth_it() {
+        let tree = tree("u1 a1/1 r30000 a1/1 r20000 a1/1 r40000 u1");
+        let prune = |policy: &PrunePolicy| plan_prune(&tree, &tree.active_path(), policy);
+        let plan = prune(&PrunePolicy::default());
+        assert_eq!(
+            numbers(&plan.results.iter().map(|(index, _)| *index).collect::<Vec<_>>()),
+            [2, 4]
+        );
+        assert!(plan.saved > 49_900 && plan.saved < 50_000, "{}", plan.saved);
+        assert_eq!(prune(&policy(40_000, 50_000)), PrunePlan::default());
+        assert_eq!(prune(&policy(60_000, 0)).results.len(), 1);
+        assert_eq!(prune(&policy(90_000, 0)), PrunePlan::default());
+    }
+
+    #[test]
+    fn c8_f93_protected_tools_errors_and_pruned_results_stay() {
+        let mut tree = tree("u1 a1/4 r30000 r30000 r30000 r30000 r30000 r50000");
+        let kind = |tool: &str, is_error, pruned: Option<i64>| NodeKind::ToolResult {
+            tool: tool.into(),
+            is_error,
+            pruned_at: pruned.map(crate::ids::Timestamp::from_millis),
+        };
+        let others = [
+            kind("read", false, None),
+            kind("edit", false, None),
+            kind("bash", true, None),
+            kind("bash", false, Some(1)),
+        ];
+        for (position, other) in others.into_iter().enumerate() {
+            tree.node_mut(NodeIndex::new(position + 2)).kind = other;
+        }
+        let plan = plan_prune(&tree, &tree.active_path(), &PrunePolicy::default());
+        assert_eq!(plan.results, [(NodeIndex::new(6), 30_000)]);
+    }
+
+    #[test]
+    fn c8_a_note_that_is_no_shorter_saves_nothing() {
+        let tree = tree("u1 a1/2 r3 r9");
+        let plan = plan_prune(&tree, &tree.active_path(), &policy(0, 0));
+        assert_eq!((plan.results.len(), plan.saved), (2, 1));
+    }
+
+    #[test]
+    fn c8_a_pruned_result_says_what_was_there_and_keeps_its_call() {
+        let result = ToolResultMessage {
+            tool_call_id: "c1".into(),
+            tool_name: "bash".into(),
+            content: Content::Blocks(vec![crate::message::Block::Image(Image::default())]),
+            is_error: true,
+            timestamp: 7,
+            ..ToolResultMessage::default()
+        };
+        let pruned = pruned_message(&result, 1_234, 99);
+        assert_eq!(pruned.content, Content::from_text("[Output truncated - 1234 tokens]"));
+        assert_eq!(pruned.pruned_at, Some(99));
+        let restored =
+            ToolResultMessage { content: result.content.clone(), pruned_at: None, ..pruned };
+        assert_eq!(restored, result);
+    }
+}

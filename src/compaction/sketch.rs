@@ -29,7 +29,6 @@ pub(super) fn extend(tree: &mut SessionTree, line: &str) {
 }
 
 /// Numbers of nodes, to compare with what one counts in a line.
-#[allow(dead_code)]
 pub(super) fn numbers(nodes: &[NodeIndex]) -> Vec<usize> {
     nodes.iter().map(|index| index.get()).collect()
 }

@@ -204,3 +204,139 @@ pub fn clamp_output(max_tokens: u64, window: u64, estimate: u64) -> u64 {
     }
     max_tokens.min(window.saturating_sub(estimate).max(OUTPUT_FLOOR))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::{extend, tree};
+    use super::super::tokens::Calibration;
+    use super::*;
+    use crate::ids::Timestamp;
+    use crate::session::context::build_session_context;
+
+    #[track_caller]
+    fn check(line: &str, tokens: u64, guessed: u64) {
+        let tree = tree(line);
+        let outline = build_session_context(&tree, tree.leaf());
+        let expect = ContextTokens { tokens, estimated: tokens == guessed, guessed };
+        assert_eq!(context_tokens(&tree, &outline), expect, "{line}");
+    }
+
+    #[test]
+    fn c5_the_newest_usage_and_an_estimate_of_what_follows() {
+        check("u10 a20=5000 r30 r40", 5_070, 70);
+        check("u10 a20=5000 u10 a20 u10", 5_040, 40);
+        check("u10 a20 r30", 60, 60);
+        check("", 0, 0);
+    }
+
+    #[test]
+    fn c5_f34_a_usage_from_before_a_compaction_or_by_another_model_is_stale() {
+        check("u10 a20=90000 c50@0 u10", 90, 90);
+        check("u10 a20=90000 c50@0 u10 a20=700 u10", 710, 10);
+        check("u10 a20=90000 m u10", 40, 40);
+    }
+
+    #[test]
+    fn f36_a_usage_from_before_a_pruning_is_stale() {
+        let mut tree = tree("u10 a20/1 r40 a20=9000 u10");
+        let context = |tree: &SessionTree| {
+            context_tokens(tree, &build_session_context(tree, tree.leaf())).tokens
+        };
+        assert_eq!(context(&tree), 9_010);
+        let result = &mut tree.node_mut(NodeIndex::new(2)).kind;
+        if let NodeKind::ToolResult { pruned_at, .. } = result {
+            *pruned_at = Some(Timestamp::from_millis(4));
+        }
+        assert_eq!(context(&tree), 100);
+        extend(&mut tree, "a20=500");
+        assert_eq!(context(&tree), 500);
+    }
+
+    #[test]
+    fn s12_only_the_estimated_part_is_corrected() {
+        let counted = ContextTokens { tokens: 5_100, estimated: false, guessed: 100 };
+        let twice = Calibration { reported: 2_000, estimated: 1_000 };
+        assert_eq!(counted.calibrated(twice).tokens, 5_200);
+        assert_eq!(counted.calibrated(Calibration::default()), counted);
+    }
+
+    #[test]
+    fn c4_limits_of_small_windows() {
+        let limits = |window| {
+            let Limits { reserve, keep_recent } = limits(window, &CompactionSettings::default());
+            (reserve, keep_recent)
+        };
+        assert_eq!(limits(200_000), (16_384, 20_000));
+        assert_eq!(limits(32_768), (8_192, 8_192));
+        assert_eq!(limits(4_096), (1_024, 1_024));
+        // Just above, 20 000 kept tokens would be more than the trigger allows.
+        assert_eq!(limits(33_000), (16_384, 8_308));
+        assert_eq!(limits(0), (16_384, 20_000));
+    }
+
+    fn situation(tokens: u64, window: u64) -> Situation {
+        Situation { tokens, window, overhead: 1_000, to_refine: 5 }
+    }
+
+    #[test]
+    fn c3_fires_above_the_threshold_and_never_without_need() {
+        let mut settings = Settings::default();
+        let at = 200_000 - 16_384;
+        assert!(!should_compact(&situation(at, 200_000), &settings));
+        assert!(should_compact(&situation(at + 1, 200_000), &settings));
+        let nothing = Situation { to_refine: 0, ..situation(300_000, 200_000) };
+        assert!(!should_compact(&nothing, &settings));
+        assert!(!should_compact(&situation(9_999, 0), &settings));
+        settings.compaction.enabled = false;
+        assert!(!should_compact(&situation(300_000, 200_000), &settings));
+        assert_eq!(compacts_at(200_000, &settings), None);
+    }
+
+    #[test]
+    fn s6_each_trigger() {
+        let mut settings = Settings::default();
+        let mut fires = |trigger, tokens| {
+            settings.summarization.trigger = Some(trigger);
+            should_compact(&situation(tokens, 1_000), &settings)
+        };
+        assert!(fires(Trigger::TokenRatio(0.8), 800) && !fires(Trigger::TokenRatio(0.8), 799));
+        // Row 31 of the comparison: in doubles 1 − 900/1000 is a little less than 0.1.
+        assert!(!fires(Trigger::TokenRatio(0.1), 100) && fires(Trigger::TokenRatio(0.1), 101));
+        assert!(
+            fires(Trigger::RemainingTokens(300), 700) && !fires(Trigger::RemainingTokens(300), 699)
+        );
+        assert!(
+            fires(Trigger::MessagesToRefine(5), 0) && !fires(Trigger::MessagesToRefine(6), 1_000)
+        );
+        assert!(fires(Trigger::MessagesToRefine(6), 1_001), "over the window in any case");
+    }
+
+    #[test]
+    fn s9_the_gauge_says_exactly_when() {
+        let ratios =
+            [0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0].map(|ratio| Some(Trigger::TokenRatio(ratio)));
+        let remaining = [1, 500, 90_000].map(|tokens| Some(Trigger::RemainingTokens(tokens)));
+        let triggers = [None].into_iter().chain(ratios).chain(remaining);
+        for trigger in triggers {
+            for window in [1, 1_000, 4_096, 8_192, 32_768, 32_769, 200_000, 1_000_000] {
+                let mut settings = Settings::default();
+                settings.summarization.trigger = trigger;
+                let at = compacts_at(window, &settings).unwrap();
+                assert!(should_compact(&situation(at, window), &settings), "{trigger:?} {window}");
+                let below = at
+                    .checked_sub(1)
+                    .is_none_or(|tokens| !should_compact(&situation(tokens, window), &settings));
+                assert!(below, "{trigger:?} {window} fires below {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn c4_f09_output_is_clamped_to_the_room_that_is_left() {
+        assert_eq!(clamp_output(32_000, 200_000, 100_000), 32_000);
+        assert_eq!(clamp_output(32_000, 200_000, 190_000), 10_000);
+        assert_eq!(clamp_output(32_000, 200_000, 199_999), OUTPUT_FLOOR);
+        assert_eq!(clamp_output(100, 200_000, 250_000), 100);
+        assert_eq!(clamp_output(32_000, 0, 250_000), 32_000);
+    }
+}
