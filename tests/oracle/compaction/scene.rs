@@ -25,9 +25,8 @@ impl Scene {
         }
         let leaf = find(&tree, &case["input"]["leafId"]);
         tree.set_leaf(leaf);
-        let texts = |value: &Value| {
-            value.as_array().into_iter().flatten().map(|tag| text(tag)).collect::<Vec<_>>()
-        };
+        let texts =
+            |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
         Self {
             name: text(&case["name"]),
             tags: texts(&case["tags"]),
