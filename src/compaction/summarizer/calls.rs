@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +20,8 @@ use crate::settings::Settings;
 
 /// How often a window that turns out smaller than it should be is met with smaller pieces.
 const SHRINKS: u32 = 3;
+/// The window that a model is taken to have when nobody knows it.
+const UNKNOWN_WINDOW: u64 = 32_768;
 
 /// One text that is wanted.
 pub(super) struct Task<'a> {
@@ -59,6 +62,7 @@ pub(super) struct Means<'a> {
     pub(super) providers: &'a dyn Providers,
     pub(super) settings: &'a Settings,
     pub(super) estimator: Estimator,
+    pub(super) backoff: Duration,
     pub(super) purpose: Purpose,
     pub(super) session_id: &'a str,
     pub(super) progress: ReportProgress<'a>,
@@ -179,8 +183,8 @@ impl<'a> Run<'a> {
         let name = format!("{}/{}", model.provider, model.id);
         let provider = self.means.providers.provider_for(model);
         let provider = provider.map_err(|error| format!("{name}: {error}"))?;
-        let mut writer =
-            Writer { run: self, task, model, provider, is_last, window: model.context_window };
+        let window = if model.context_window == 0 { UNKNOWN_WINDOW } else { model.context_window };
+        let mut writer = Writer { run: self, task, model, provider, is_last, window };
         let mut shrinks = 0;
         loop {
             match writer.fold(extent).await {
@@ -190,12 +194,12 @@ impl<'a> Run<'a> {
                     }
                     return Ok(text);
                 }
-                Err(Failure::Overflow(problem)) if shrinks < SHRINKS => {
+                Err(Failure::Overflow { problem, size }) if shrinks < SHRINKS => {
                     tracing::debug!(%name, %problem, "smaller pieces");
                     shrinks += 1;
-                    writer.window /= 2;
+                    writer.window = writer.window.min(size) / 2;
                 }
-                Err(Failure::Overflow(problem) | Failure::Other(problem)) => {
+                Err(Failure::Overflow { problem, .. } | Failure::Other(problem)) => {
                     return Err(format!("{name}: {problem}"));
                 }
             }

@@ -11,6 +11,7 @@ mod usable;
 mod writer;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,7 @@ use super::remote::Remote;
 use super::summary::merge_split_turn;
 use super::tokens::Estimator;
 use super::transcript::serialize_messages;
+use super::trigger;
 use crate::message::{Message, Usage};
 use crate::provider::model::Model;
 use crate::provider::{Providers, Purpose};
@@ -61,6 +63,8 @@ pub struct Summarizer {
     providers: Arc<dyn Providers>,
     settings: Arc<Settings>,
     estimator: Estimator,
+    /// The first pause before a failed request is tried again; doubled each time.
+    backoff: Duration,
 }
 
 /// How far a summary is (U6).
@@ -93,7 +97,7 @@ impl Summarizer {
         settings: Arc<Settings>,
         estimator: Estimator,
     ) -> Self {
-        Self { providers, settings, estimator }
+        Self { providers, settings, estimator, backoff: Duration::from_secs(1) }
     }
 
     /// Makes the summary of a compaction. `model` is the session's own.
@@ -196,6 +200,7 @@ impl Summarizer {
                 providers: self.providers.as_ref(),
                 settings: &self.settings,
                 estimator: self.estimator,
+                backoff: self.backoff,
                 purpose,
                 session_id,
                 progress,
@@ -343,7 +348,7 @@ struct Limits {
 
 impl Limits {
     fn new(settings: &Settings, model: &Model) -> Self {
-        let reserve = reserve_in_force(model.context_window, settings.compaction.reserve_tokens);
+        let reserve = trigger::limits(model.context_window, &settings.compaction).reserve;
         let most = settings.summarization.max_summary_tokens.unwrap_or(u64::MAX);
         Self {
             history: (reserve * 4 / 5).min(most),
@@ -351,11 +356,6 @@ impl Limits {
             short: (reserve / 5).min(512).min(most),
         }
     }
-}
-
-/// The reserve that holds in a window: a quarter of small ones (C4).
-const fn reserve_in_force(window: u64, reserve: u64) -> u64 {
-    if window <= 2 * reserve { window / 4 } else { reserve }
 }
 
 fn add(sum: &mut Usage, more: &Usage) {
@@ -370,3 +370,6 @@ fn add(sum: &mut Usage, more: &Usage) {
     sum.cost.cache_write += more.cost.cache_write;
     sum.cost.total += more.cost.total;
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures::StreamExt;
 
 use super::calls::{Extent, Run, Task};
+use super::pieces;
 use super::usable::{Verdict, join, judge};
-use super::{pieces, reserve_in_force};
-use crate::compaction::prompts;
+use crate::compaction::{prompts, trigger};
 use crate::ids::Timestamp;
 use crate::message::{AssistantMessage, Block, Content, Message, StopReason, UserMessage};
 use crate::provider::assemble::Assembler;
@@ -30,7 +30,12 @@ const REPORT_EVERY: u64 = 16;
 /// Why a model gave no text.
 pub(super) enum Failure {
     /// Its window is smaller than we think.
-    Overflow(String),
+    Overflow {
+        /// What the server said.
+        problem: String,
+        /// Our estimate of the request that did not fit.
+        size: u64,
+    },
     /// Anything else.
     Other(String),
 }
@@ -97,7 +102,7 @@ impl Writer<'_, '_> {
     /// The output limit: the task's, the model's own, and a part of a small window (C4, F40).
     fn max_tokens(&self) -> u64 {
         let settings = &self.run.means.settings.compaction;
-        let reserve = reserve_in_force(self.window, settings.reserve_tokens);
+        let reserve = trigger::limits(self.window, settings).reserve;
         let own = if self.model.max_tokens == 0 { u64::MAX } else { self.model.max_tokens };
         self.task.limit.min(own).min(reserve.max(self.window / 4)).max(16)
     }
@@ -162,11 +167,16 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// The estimate of a prompt with the system prompt.
+    fn tokens(&self, prompt: &str) -> u64 {
+        let estimator = self.run.means.estimator;
+        u64::from(estimator.text(prompt)) + u64::from(estimator.text(&self.run.system))
+    }
+
     /// Twice the output limit, as far as the model and its window allow.
     fn enlarged(&self, prompt: &str, max_tokens: u64) -> u64 {
         let own = if self.model.max_tokens == 0 { u64::MAX } else { self.model.max_tokens };
-        let used = u64::from(self.run.means.estimator.text(prompt))
-            + u64::from(self.run.means.estimator.text(&self.run.system));
+        let used = self.tokens(prompt);
         let free = self.window.saturating_sub(used + used / 8 + FRAME);
         (max_tokens * 2).min(own).min(free).max(max_tokens)
     }
@@ -179,8 +189,8 @@ impl Writer<'_, '_> {
         max_tokens: u64,
         place: (usize, usize),
     ) -> Result<Option<String>, Failure> {
-        let estimator = self.run.means.estimator;
-        let used = u64::from(estimator.text(prompt)) + u64::from(estimator.text(&text)) + 4 * FRAME;
+        let text_tokens = u64::from(self.run.means.estimator.text(&text));
+        let used = self.tokens(prompt) + text_tokens + 2 * FRAME;
         let free = self.window.saturating_sub(used + used / 8);
         if free < 128 {
             return Ok(None);
@@ -202,9 +212,12 @@ impl Writer<'_, '_> {
                 Ok((text, reason)) => return Ok(judge(&text, reason)),
                 Err(error) => error,
             };
-            let wait = match next_try(&error, attempt, self.is_last) {
+            let wait = match next_try(&error, attempt, self.is_last, self.run.means.backoff) {
                 NextTry::After(wait) => wait,
-                NextTry::Smaller => return Err(Failure::Overflow(error.message)),
+                NextTry::Smaller => {
+                    let size = self.tokens(sent.prompt) + sent.max_tokens;
+                    return Err(Failure::Overflow { problem: error.message, size });
+                }
                 NextTry::Never => return Err(Failure::Other(error.message)),
             };
             attempt += 1;
@@ -300,7 +313,7 @@ enum NextTry {
 }
 
 /// Whether the same model is asked again, and when (C22, F70).
-fn next_try(error: &ProviderError, attempt: u32, is_last: bool) -> NextTry {
+fn next_try(error: &ProviderError, attempt: u32, is_last: bool, backoff: Duration) -> NextTry {
     let again = match error.kind {
         ErrorKind::Transient | ErrorKind::RateLimit | ErrorKind::Cut | ErrorKind::Cancelled => {
             attempt < TRIES
@@ -310,7 +323,7 @@ fn next_try(error: &ProviderError, attempt: u32, is_last: bool) -> NextTry {
         ErrorKind::Overflow => return NextTry::Smaller,
         ErrorKind::Quota | ErrorKind::Auth | ErrorKind::BadRequest | ErrorKind::Refused => false,
     };
-    let wait = error.retry_after.unwrap_or_else(|| Duration::from_secs(1 << (attempt - 1).min(5)));
+    let wait = error.retry_after.unwrap_or_else(|| backoff * (1 << (attempt - 1).min(5)));
     if !again || wait > if is_last { MOST_PATIENCE } else { PATIENCE } {
         return NextTry::Never;
     }
