@@ -14,8 +14,19 @@ use crate::message::{Message, StopReason, Usage};
 use model::Model;
 
 pub mod assemble;
+pub mod catalogue;
+pub mod decode;
+pub mod effort;
+pub mod endpoint;
+pub mod failure;
+pub mod http;
 pub mod model;
 pub mod offline;
+pub mod openai_chat;
+pub mod retry;
+pub mod scripted;
+pub mod secret;
+pub mod sse;
 
 /// Speaks to one provider. Cheap to share; holds connections, not conversations.
 pub trait Provider: Send + Sync {
