@@ -33,8 +33,12 @@ pub struct ProviderFacts {
     pub base_url: Option<String>,
     /// Variables that replace `base_url`.
     pub base_url_env: Vec<String>,
+    /// A variable that holds the host of the server, in Ollama's manner.
+    pub host_env: Option<String>,
     /// The wire protocol of models that name none.
     pub api: Option<String>,
+    /// The protocol at another address than `base_url`: proxies speak the common one.
+    pub api_elsewhere: Option<String>,
     /// Variables that may hold the key, the first that is set wins.
     pub api_key_env: OneOrMany,
     /// The key itself, or `$NAME`.
@@ -240,10 +244,13 @@ impl ProviderFacts {
         }
         if other.base_url.is_some() {
             self.base_url_env = Vec::new();
+            self.host_env = None;
         }
         replace(&mut self.base_url, other.base_url);
         self.base_url_env.extend(other.base_url_env);
+        replace(&mut self.host_env, other.host_env);
         replace(&mut self.api, other.api);
+        replace(&mut self.api_elsewhere, other.api_elsewhere);
         if !other.api_key_env.0.is_empty() {
             self.api_key_env = other.api_key_env;
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{ErrorKind, ProviderError};
+use crate::compaction::overflow::is_overflow;
 
 /// Waits above this are told in the message, since nobody will sit them out (F70).
 const LONGEST_SILENT_WAIT: Duration = Duration::from_secs(60);
@@ -56,7 +57,7 @@ pub fn classify(failure: Failure<'_>) -> ProviderError {
         ErrorKind::Transient | ErrorKind::RateLimit | ErrorKind::Quota => retry_after,
         _ => None,
     };
-    let message = sentence(failure, status, &told.text, kind, retry_after);
+    let message = sentence(failure, status, &shorten(&told.text), kind, retry_after);
     ProviderError { kind, message, status, retry_after }
 }
 
@@ -105,7 +106,7 @@ fn kind_of(
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let coded = |codes: &[&str]| told.codes.iter().any(|code| codes.contains(&code.as_str()));
 
-    if is_overflow(status, &told.text) || is_overflow(status, body) || coded(OVERFLOW_CODES) {
+    if is_overflow(status, &words(told, body)) {
         return ErrorKind::Overflow;
     }
     if coded(REFUSED_CODES) {
@@ -134,11 +135,6 @@ fn kind_of(
     }
 }
 
-fn is_overflow(_status: Option<u16>, _text: &str) -> bool {
-    false
-}
-
-const OVERFLOW_CODES: &[&str] = &["context_length_exceeded", "exceed_context_size_error"];
 const REFUSED_CODES: &[&str] =
     &["content_filter", "content_policy_violation", "responsibleaipolicyviolation", "cyber_policy"];
 const QUOTA_CODES: &[&str] = &[
@@ -205,6 +201,15 @@ const BAD_REQUEST_CODES: &[&str] = &[
     "invalid_image",
 ];
 
+/// What an error says of itself. Not the whole body where its shape is known: some servers echo the
+/// request, and a conversation may speak of anything.
+fn words(told: &Told, body: &str) -> String {
+    if told.text.is_empty() && told.codes.is_empty() {
+        return body.trim().to_owned();
+    }
+    format!("{} {}", told.text, told.codes.join(" "))
+}
+
 /// Reads an error body of any of the known shapes.
 fn read(body: &str) -> Told {
     let mut told = Told::default();
@@ -212,7 +217,6 @@ fn read(body: &str) -> Told {
         Ok(value) => read_value(&value, &mut told, DEEPEST),
         Err(_) => told.text = plain(body),
     }
-    told.text = shorten(&told.text);
     told
 }
 
@@ -382,6 +386,25 @@ mod tests {
         );
         check(503, "<html><title>503 Service Unavailable</title></html>", Transient);
         check(400, r#"{"error":{"code":"content_policy_violation","message":"no"}}"#, Refused);
+        check(400, "", Overflow);
+        check(413, r#"{"error":{"message":"Request too large"}}"#, Overflow);
+        check(
+            400,
+            r#"{"error":{"message":"too much","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            Overflow,
+        );
+        check(
+            None,
+            r#"{"error":{"message":"prompt is too long: 2 tokens > 1 maximum"}}"#,
+            Overflow,
+        );
+    }
+
+    #[test]
+    fn c6_words_of_the_conversation_in_an_echoed_request_are_no_overflow() {
+        let body =
+            r#"{"detail":[{"msg":"field required","input":{"content":"prompt is too long"}}]}"#;
+        check(422, body, ErrorKind::BadRequest);
     }
 
     #[test]

@@ -210,10 +210,7 @@ mod tests {
     fn p1_servers_are_known_by_name_or_host() {
         assert_eq!(Quirks::of(&model("openai", "")), OPENAI);
         assert_eq!(Quirks::of(&model("mine", "https://api.openai.com:443/v1")), OPENAI);
-        assert_eq!(
-            Quirks::of(&model("mine", "https://me.openai.azure.com/x")).prompt_cache_key,
-            true
-        );
+        assert!(Quirks::of(&model("mine", "https://me.openai.azure.com/x")).prompt_cache_key);
         assert_eq!(Quirks::of(&model("mistral", "http://127.0.0.1/v1")).call_ids, CallIds::Nine);
         assert_eq!(Quirks::of(&model("mine", "http://127.0.0.1:9/v1")), CAUTIOUS);
     }

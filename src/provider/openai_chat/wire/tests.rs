@@ -84,9 +84,9 @@ fn p2_line_ends_of_every_kind() {
 fn f61_either_terminal_signal_is_enough() {
     let text = delta(json!({"content": "a"}));
     let finished = decode(&sse(&[text.clone(), finish("stop")])).message();
-    let done = decode(&format!("{}data: [DONE]\n\n", sse(&[text.clone()]))).message();
+    let done = decode(&format!("{}data: [DONE]\n\n", sse(std::slice::from_ref(&text)))).message();
     assert_eq!((finished.text(), done.text()), ("a".into(), "a".into()));
-    let cut = decode(&sse(&[text.clone()]));
+    let cut = decode(&sse(std::slice::from_ref(&text)));
     assert_eq!(cut.error().kind, ErrorKind::Cut);
     assert_eq!(cut.partial().text(), "a");
     assert_eq!(decode("").error().kind, ErrorKind::Cut);
