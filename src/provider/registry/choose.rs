@@ -218,7 +218,6 @@ mod tests {
     use crate::provider::Providers;
     use crate::provider::catalogue::guessed_model;
     use crate::provider::registry::RegistryFiles;
-    use crate::provider::scripted::ScriptedProvider;
     use crate::settings::Settings;
 
     fn registry(environment: &[(&str, &str)]) -> ProviderRegistry {
@@ -228,10 +227,7 @@ mod tests {
     fn with_settings(settings: &Settings, environment: &[(&str, &str)]) -> ProviderRegistry {
         let environment =
             environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let registry = ProviderRegistry::new(settings, environment, RegistryFiles::default());
-        let offline = guessed_model("offline", "offline", Some("offline".into()), 1_000);
-        registry.register("offline", Arc::new(ScriptedProvider::new()), [offline]);
-        registry
+        ProviderRegistry::new(settings, environment, RegistryFiles::default())
     }
 
     #[track_caller]

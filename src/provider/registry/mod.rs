@@ -12,6 +12,7 @@ use super::http::Http;
 use super::key_file::{KeyFile, KeyFileError};
 use super::local;
 use super::model::Model;
+use super::offline::{self, Offline};
 use super::openai_chat::OpenAiChat;
 use super::secret::Secret;
 use super::{ErrorKind, Provider, ProviderError, Providers};
@@ -58,14 +59,14 @@ pub struct ModelListing {
 }
 
 impl ProviderRegistry {
-    /// Reads nothing yet. `environment` is a snapshot of the process's variables.
+    /// Knows the offline provider; reads nothing yet. `environment` is a snapshot of the process's variables.
     #[must_use]
     pub fn new(
         settings: &Settings,
         environment: HashMap<String, String>,
         files: RegistryFiles,
     ) -> Self {
-        Self {
+        let registry = Self {
             environment,
             wanted_provider: settings.provider.clone(),
             wanted_model: settings.model.clone(),
@@ -75,7 +76,9 @@ impl ProviderRegistry {
             keys: OnceLock::new(),
             known: Mutex::default(),
             adapters: Mutex::default(),
-        }
+        };
+        registry.register("offline", Arc::new(Offline::default()), [offline::model()]);
+        registry
     }
 
     /// Adds a provider that needs no configuration, with its models.
