@@ -10,3 +10,4 @@
 
 mod tidy;
 mod tools;
+mod tour;

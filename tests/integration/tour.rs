@@ -1,0 +1,114 @@
+//! The session that `--tour` opens: it must be what it promises to be, or the first thing that a
+//! newcomer sees is broken.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use regrow::compaction::plan::prepare_compaction;
+use regrow::compaction::tokens::Estimator;
+use regrow::message::{Message, StopReason};
+use regrow::session::entry::{EntryBody, FORMAT_VERSION, SessionEntry, SessionHeader};
+use regrow::session::store::{Access, SessionStore};
+use regrow::settings::Settings;
+
+fn text() -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/sessions/tour.jsonl");
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn entries() -> (SessionHeader, Vec<SessionEntry>) {
+    let text = text();
+    let mut lines = text.lines();
+    let header = serde_json::from_str(lines.next().unwrap()).unwrap();
+    (header, lines.map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+#[test]
+fn j2_every_line_is_an_entry_of_the_current_format() {
+    let (header, entries) = entries();
+    assert_eq!((header.kind.as_str(), header.version), ("session", FORMAT_VERSION));
+    assert!(entries.len() <= 60, "a tour is short, this has {} entries", entries.len());
+    let mut known = HashSet::new();
+    for entry in &entries {
+        let id = entry.id.as_str();
+        assert!(id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit() && !c.is_uppercase()));
+        assert!(entry.parent_id.as_ref().is_none_or(|parent| known.contains(parent)), "{entry:?}");
+        assert!(!matches!(entry.body, EntryBody::Unknown(_)), "{entry:?}");
+        assert!(known.insert(entry.id.clone()), "{id} stands twice");
+    }
+    let times: Vec<_> = entries.iter().map(|entry| entry.timestamp).collect();
+    assert!(times.is_sorted(), "entries are in the order in which they happened");
+}
+
+#[test]
+fn j2_rewriting_the_tour_loses_nothing() {
+    for line in text().lines().skip(1) {
+        let entry: SessionEntry = serde_json::from_str(line).unwrap();
+        let written: serde_json::Value = serde_json::from_str(&entry.to_line()).unwrap();
+        assert_eq!(written, serde_json::from_str::<serde_json::Value>(line).unwrap());
+    }
+}
+
+#[test]
+fn u5_the_tour_has_three_branches_a_compaction_and_a_branch_summary() {
+    let (_, entries) = entries();
+    let count = |wanted: fn(&EntryBody) -> bool| entries.iter().filter(|e| wanted(&e.body)).count();
+    assert_eq!(count(|body| matches!(body, EntryBody::Compaction(_))), 1);
+    assert_eq!(count(|body| matches!(body, EntryBody::BranchSummary(_))), 1);
+    assert!(count(|body| matches!(body, EntryBody::Label { .. })) >= 2);
+    let parents: HashSet<_> = entries.iter().filter_map(|entry| entry.parent_id.clone()).collect();
+    let ends = entries.iter().filter(|entry| !parents.contains(&entry.id)).count();
+    assert_eq!(ends, 3, "branches");
+    for entry in &entries {
+        let named = match &entry.body {
+            EntryBody::Compaction(compaction) => &compaction.first_kept_entry_id,
+            EntryBody::BranchSummary(summary) => &summary.from_id,
+            EntryBody::Label { target_id, .. } => target_id,
+            _ => continue,
+        };
+        assert!(entries.iter().any(|entry| entry.id == *named), "{named} is not in the tour");
+    }
+}
+
+#[test]
+fn x4_every_call_of_the_tour_has_its_result_right_behind_it() {
+    let (_, entries) = entries();
+    let mut open: HashMap<String, String> = HashMap::new();
+    for entry in &entries {
+        let EntryBody::Message { message } = &entry.body else { continue };
+        if let Message::ToolResult(result) = message {
+            let name = open.remove(&result.tool_call_id);
+            assert_eq!(name.as_deref(), Some(result.tool_name.as_str()), "{entry:?}");
+            let summary = result.details.as_ref().and_then(|details| details.get("summary"));
+            assert!(summary.is_some_and(serde_json::Value::is_string), "the screen needs it");
+            continue;
+        }
+        assert!(open.is_empty(), "calls without results before {}", entry.id);
+        if let Message::Assistant(answer) = message {
+            open.extend(answer.tool_calls().map(|call| (call.id.clone(), call.name.clone())));
+            assert_eq!(answer.stop_reason == StopReason::ToolUse, !open.is_empty());
+            let usage = answer.usage;
+            assert_eq!(usage.total_tokens, usage.prompt_tokens() + usage.output);
+            let parts = usage.cost;
+            let sum = parts.input + parts.output + parts.cache_read + parts.cache_write;
+            assert!((sum - parts.total).abs() < 2e-6, "{usage:?}");
+        }
+    }
+    assert!(open.is_empty());
+}
+
+#[test]
+fn c10_compact_has_something_to_do_in_the_tour() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tour.jsonl");
+    std::fs::write(&path, text()).unwrap();
+    let opened = SessionStore::open(&path, Access::Write, Estimator::default()).unwrap();
+    assert!(opened.warnings.is_empty(), "{:?}", opened.warnings);
+    let reader = opened.store.reader();
+    let tree = reader.tree();
+    for window in [16_000, 32_768, 128_000, 200_000, 1_000_000] {
+        let plan = prepare_compaction(&tree, tree.leaf(), &Settings::default(), window).unwrap();
+        let summarized = plan.summarize.len() + plan.turn_prefix.len();
+        assert!(summarized >= 5 && plan.kept.len() >= 3, "{window}: {plan:?}");
+    }
+}
