@@ -29,3 +29,7 @@ pub mod agent_session;
 pub mod export;
 pub mod slash;
 pub mod tui;
+
+pub mod cli;
+pub mod mode;
+pub mod startup;

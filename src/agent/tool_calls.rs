@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
@@ -22,6 +23,10 @@ pub const SKIPPED: &str = "Not run: the user sent a new message. Read it before 
 /// What the model is told of a call whose answer was cut off (F63).
 pub const CUT_OFF: &str = "Not run: the answer was cut off at the output limit before this call was complete. \
      Send it again, in smaller parts.";
+
+/// How long a stopped tool may take to tell what it had done. A tool that takes longer is left to its
+/// own cleaning up: the session is idle within 100 ms (I7).
+const GRACE: Duration = Duration::from_millis(60);
 
 /// Decides whether a call may run.
 pub trait Gate: Send + Sync {
@@ -127,14 +132,19 @@ async fn run_one(
     let ready = prepare(hands, call, &cx, cancel).await?;
     emit(AgentEvent::ToolStarted(ready.call.clone()));
     let running = ready.tool.run(ready.call.arguments, cx);
-    tokio::pin!(running);
+    let overdue = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::pin!(running, overdue);
     loop {
         tokio::select! {
             biased;
+            result = &mut running => return result,
             Some(text) = pieces.recv() => {
                 emit(AgentEvent::ToolProgress { call_id: call.id.clone(), text });
             }
-            result = &mut running => return result,
+            () = &mut overdue => return Err(ToolError::new(STOPPED)),
         }
     }
 }

@@ -1,12 +1,53 @@
-//! One session in motion: it owns the tree, the file and whatever runs.
+//! One session in motion: it owns the file, the tree, the queue and whatever runs.
+//!
+//! [`AgentSession::run`] is one loop over commands of the person, news of the running work and one
+//! timer. Handlers are synchronous: they decide, append, tell the shell, and start the next piece of
+//! work. Appending comes first, telling second, so that the screen never shows what a crash would
+//! take back. Work that was stopped may still send news; its epoch is over by then and nobody listens
+//! (I7, F14).
 
-use tokio::sync::mpsc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
-use command::SessionCommand;
-use event::SessionEvent;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use crate::compaction::breaker::Breaker;
+use crate::compaction::summarizer::Summarizer;
+use crate::compaction::tokens::Estimator;
+use crate::ids::Stamper;
+use crate::prompt::source::PromptSource;
+use crate::provider::model::Model;
+use crate::provider::retry::RetryPolicy;
+use crate::provider::{Providers, ThinkingLevel};
+use crate::session::entry::{EntryBody, SessionEntry};
+use crate::session::reader::SessionReader;
+use crate::session::store::SessionStore;
+use crate::session::tree::NodeIndex;
+use crate::settings::Settings;
+use crate::tool::ToolRegistry;
+use crate::tool::permission::SessionGrants;
+use activity::{Activity, Work};
+use command::{PermissionAnswer, SessionCommand};
+use event::{NoticeLevel, SessionEvent};
+use queue::Queue;
+
+mod activity;
 pub mod command;
+mod compact;
 pub mod event;
+mod gauge;
+mod navigate;
+mod next_step;
+mod permission;
+mod prune;
+pub mod queue;
+mod report;
+mod request;
+mod shell;
+mod switch;
+mod turn;
 
 /// A shell's two ends of a running session: wishes go in, events come out, and nothing else passes.
 #[derive(Debug)]
@@ -15,4 +56,356 @@ pub struct SessionHandle {
     pub commands: mpsc::UnboundedSender<SessionCommand>,
     /// Gives events; ends after [`SessionEvent::Ended`].
     pub events: mpsc::UnboundedReceiver<SessionEvent>,
+}
+
+/// Whether a person is there to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attendance {
+    /// Questions go to the shell and wait for an answer.
+    Attended,
+    /// What would be asked is refused (A3).
+    Unattended,
+}
+
+/// What a session is built from; chosen in `startup`.
+pub struct SessionDeps {
+    /// The models.
+    pub providers: Arc<dyn Providers>,
+    /// The tools on offer.
+    pub tools: ToolRegistry,
+    /// The settings of the run.
+    pub settings: Arc<Settings>,
+    /// Clock and ids.
+    pub stamper: Arc<dyn Stamper>,
+    /// Builds the system prompt of each request (X5).
+    pub prompts: Arc<dyn PromptSource>,
+    /// Makes the summaries.
+    pub summarizer: Arc<Summarizer>,
+    /// When failed requests are made again.
+    pub retry: RetryPolicy,
+    /// Whether a person is there.
+    pub attendance: Attendance,
+    /// How tokens are estimated.
+    pub estimator: Estimator,
+    /// The folder in which new sessions are made.
+    pub session_dir: PathBuf,
+}
+
+/// A session in motion. See the module's page.
+pub struct AgentSession {
+    deps: SessionDeps,
+    store: SessionStore,
+    model: Arc<Model>,
+    thinking: ThinkingLevel,
+    grants: Arc<Mutex<SessionGrants>>,
+
+    queue: Queue,
+    steer: watch::Sender<bool>,
+    activity: Activity,
+    turn: turn::TurnState,
+    breaker: Breaker,
+    /// Tokens of system prompt and tools, as of the last request.
+    overhead: u64,
+    totals: gauge::Totals,
+    /// Done as soon as nothing runs: the command that had to stop something first.
+    after_stop: Option<SessionCommand>,
+    questions: Vec<(u64, oneshot::Sender<PermissionAnswer>)>,
+    next_question: u64,
+
+    epoch: u64,
+    work_sender: mpsc::UnboundedSender<(u64, Work)>,
+    work: mpsc::UnboundedReceiver<(u64, Work)>,
+    events: mpsc::UnboundedSender<SessionEvent>,
+    ended: bool,
+}
+
+/// Where running work sends its news. What arrives after its epoch is ignored.
+#[derive(Clone)]
+struct Reports {
+    epoch: u64,
+    sender: mpsc::UnboundedSender<(u64, Work)>,
+}
+
+impl Reports {
+    fn send(&self, work: Work) {
+        // The session may be over; then nobody needs to know.
+        self.sender.send((self.epoch, work)).ok();
+    }
+}
+
+impl AgentSession {
+    /// Makes a session ready to run on an open store, and the handle for its shell. `warnings` are
+    /// told to the shell when the session runs.
+    #[must_use]
+    pub fn new(
+        deps: SessionDeps,
+        store: SessionStore,
+        warnings: Vec<String>,
+        model: Arc<Model>,
+        thinking: ThinkingLevel,
+    ) -> (Self, Commands, SessionHandle) {
+        let (command_sender, commands) = mpsc::unbounded_channel();
+        let (event_sender, events) = mpsc::unbounded_channel();
+        let (work_sender, work) = mpsc::unbounded_channel();
+        let mut session = Self {
+            deps,
+            store,
+            model,
+            thinking,
+            grants: Arc::default(),
+            queue: Queue::default(),
+            steer: watch::Sender::new(false),
+            activity: Activity::Idle,
+            turn: turn::TurnState::default(),
+            breaker: Breaker::default(),
+            overhead: 0,
+            totals: gauge::Totals::default(),
+            after_stop: None,
+            questions: Vec::new(),
+            next_question: 1,
+            epoch: 0,
+            work_sender,
+            work,
+            events: event_sender,
+            ended: false,
+        };
+        session.announce(warnings);
+        (session, Commands(commands), SessionHandle { commands: command_sender, events })
+    }
+
+    /// Runs until [`SessionCommand::Quit`], or until the shell has gone.
+    pub async fn run(mut self, commands: Commands) {
+        let Commands(mut commands) = commands;
+        while !self.ended {
+            let alarm = match &self.activity {
+                Activity::Waiting { until } => Some(*until),
+                _ => None,
+            };
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(command) => self.command(command),
+                    None => self.command(SessionCommand::Quit),
+                },
+                Some((epoch, work)) = self.work.recv() => {
+                    if epoch == self.epoch {
+                        self.news(work);
+                    }
+                }
+                () = sleep_until(alarm) => self.try_again(),
+            }
+        }
+        self.tell(SessionEvent::Ended);
+    }
+
+    fn command(&mut self, command: SessionCommand) {
+        match command {
+            SessionCommand::Prompt { text, images, delivery } => {
+                self.prompt(queue::Prompt { text, images }, delivery);
+            }
+            SessionCommand::Abort => self.abort(),
+            SessionCommand::TakeQueue => self.return_queue(Vec::new()),
+            SessionCommand::Compact { instructions } => self.compact_by_hand(instructions),
+            SessionCommand::PlanCompaction => self.show_plan(),
+            SessionCommand::UndoCompaction => self.undo_compaction(),
+            SessionCommand::Unprune => self.unprune(),
+            SessionCommand::Navigate(navigation) => self.navigate(navigation),
+            SessionCommand::Label { target, label } => self.label(target, label),
+            SessionCommand::Name(name) => {
+                self.append(EntryBody::SessionInfo { name: Some(name) });
+            }
+            SessionCommand::Shell { command, excluded } => self.shell(command, excluded),
+            SessionCommand::SetModel(model) => self.set_model(&model),
+            SessionCommand::SetThinking(level) => self.set_thinking(level),
+            SessionCommand::Permission { question, answer } => {
+                self.settle_question(question, answer)
+            }
+            SessionCommand::ShowContext => self.show_context(),
+            SessionCommand::Switch(to) => self.switch(to),
+            SessionCommand::Quit => self.quit(),
+        }
+    }
+
+    fn news(&mut self, work: Work) {
+        match work {
+            Work::Agent(event) => self.agent_event(event),
+            Work::RoundEnded(end) => self.round_ended(end),
+            Work::Ask { question, reply } => self.ask(question, reply),
+            Work::Progress(progress) => self.tell(SessionEvent::Progress(progress)),
+            Work::Compacted(result) => self.compacted(result),
+            Work::BranchSummarized(result) => self.branch_summarized(result),
+            Work::ShellOutput(text) => self.shell_output(text),
+            Work::ShellEnded(message) => self.shell_ended(message),
+        }
+    }
+
+    /// Starts a piece of work: earlier work is no longer listened to.
+    fn begin(&mut self) -> (CancellationToken, Reports) {
+        self.epoch += 1;
+        (CancellationToken::new(), Reports { epoch: self.epoch, sender: self.work_sender.clone() })
+    }
+
+    fn set_activity(&mut self, activity: Activity) {
+        self.activity = activity;
+        self.tell(SessionEvent::Activity { kind: self.activity.kind() });
+    }
+
+    /// Nothing runs any more. A command that waited for this is done now.
+    fn become_idle(&mut self) {
+        self.epoch += 1;
+        self.drop_questions();
+        self.set_activity(Activity::Idle);
+        if let Some(command) = self.after_stop.take() {
+            self.command(command);
+        }
+    }
+
+    /// Stops whatever runs (I7). The work itself reports its end, promptly; a wait just ends.
+    fn abort(&mut self) {
+        self.after_stop = None;
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        if let Some(cancel) = self.activity.cancel() {
+            cancel.cancel();
+        } else if matches!(self.activity, Activity::Waiting { .. }) {
+            self.return_queue(Vec::new());
+            self.become_idle();
+        }
+    }
+
+    /// Stops whatever runs and does `command` afterwards. `false` when nothing runs.
+    fn stop_first(&mut self, command: SessionCommand) -> bool {
+        if self.activity.is_idle() {
+            return false;
+        }
+        self.after_stop = Some(command);
+        self.stop();
+        true
+    }
+
+    fn quit(&mut self) {
+        if !self.stop_first(SessionCommand::Quit) {
+            self.sync();
+            self.ended = true;
+        }
+    }
+
+    /// Gives what waits back to the editor (U3, C24), `first` in front.
+    fn return_queue(&mut self, first: Vec<queue::Prompt>) {
+        let prompts: Vec<_> = first.into_iter().chain(self.queue.take_all()).collect();
+        self.queue_changed();
+        let texts: Vec<_> = prompts.into_iter().map(|prompt| prompt.text).collect();
+        if !texts.is_empty() {
+            self.tell(SessionEvent::QueueReturned { text: texts.join("\n\n") });
+        }
+    }
+
+    fn queue_changed(&self) {
+        self.steer.send_replace(self.queue.has_steering());
+        let (steering, follow_up) = self.queue.texts();
+        self.tell(SessionEvent::Queue { steering, follow_up });
+    }
+
+    fn reader(&self) -> SessionReader {
+        self.store.reader().clone()
+    }
+
+    fn leaf(&self) -> Option<NodeIndex> {
+        self.store.reader().tree().leaf()
+    }
+
+    /// Appends an entry at the leaf and tells the shell. `None`, after a notice, when it could not be
+    /// written; whatever runs is stopped then, because what it does next could not be kept either.
+    fn append(&mut self, body: EntryBody) -> Option<Arc<SessionEntry>> {
+        let leaf = self.leaf();
+        self.append_at(leaf, body)
+    }
+
+    fn append_at(
+        &mut self,
+        parent: Option<NodeIndex>,
+        body: EntryBody,
+    ) -> Option<Arc<SessionEntry>> {
+        let stamper = self.deps.stamper.clone();
+        match self.store.append_at(parent, body.clone(), stamper.as_ref()) {
+            Ok(entry) => {
+                self.appended(&entry);
+                Some(entry)
+            }
+            Err(error) => {
+                self.complain(format!("{error}; /export saves the conversation elsewhere"));
+                // What was said stays on the screen, and goes to disk as soon as it takes it.
+                if parent == self.leaf() && !self.store.is_read_only() {
+                    let entry = self.store.hold(body, stamper.as_ref());
+                    self.appended(&entry);
+                }
+                self.stop();
+                None
+            }
+        }
+    }
+
+    fn appended(&mut self, entry: &Arc<SessionEntry>) {
+        self.count(entry);
+        self.tell(SessionEvent::Appended { entry: entry.clone() });
+        for notice in self.store.take_notices() {
+            self.notice(NoticeLevel::Warning, notice);
+        }
+    }
+
+    /// Makes sure that everything appended is on disk (J7); a failure is told.
+    fn sync(&mut self) {
+        if let Err(error) = self.store.sync() {
+            self.complain(chain(&error));
+        }
+    }
+
+    fn label(&mut self, target: crate::ids::EntryId, label: Option<String>) {
+        if self.store.reader().tree().find(&target).is_none() {
+            self.complain(format!("there is no entry {target} to label"));
+            return;
+        }
+        let label = label.filter(|label| !label.trim().is_empty());
+        self.append(EntryBody::Label { target_id: target, label });
+    }
+
+    fn tell(&self, event: SessionEvent) {
+        // A shell that has gone needs no events; the loop ends when its commands end.
+        self.events.send(event).ok();
+    }
+
+    fn notice(&self, level: NoticeLevel, text: impl Into<String>) {
+        self.tell(SessionEvent::Notice { level, text: text.into() });
+    }
+
+    fn complain(&self, text: impl Into<String>) {
+        self.notice(NoticeLevel::Error, text);
+    }
+}
+
+/// The session's end of the command channel.
+#[derive(Debug)]
+pub struct Commands(mpsc::UnboundedReceiver<SessionCommand>);
+
+async fn sleep_until(alarm: Option<Instant>) {
+    match alarm {
+        Some(alarm) => tokio::time::sleep_until(alarm).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An error and its causes in one sentence.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        source = cause.source();
+    }
+    text
 }

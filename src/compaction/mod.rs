@@ -11,6 +11,7 @@ pub mod context_pruning;
 pub mod cut;
 pub mod extractive;
 pub mod file_ops;
+pub mod fit;
 pub mod overflow;
 pub mod plan;
 pub mod prompts;

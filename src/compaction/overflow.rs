@@ -347,6 +347,21 @@ pub enum SilentSign {
     },
 }
 
+impl std::fmt::Display for SilentSign {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OverWindow => f.write_str("the server counted more tokens than the window holds"),
+            Self::NoRoomForOutput => f.write_str("the window was full before the first token"),
+            Self::EmptyAnswer => f.write_str("nothing came back, and the window is nearly full"),
+            Self::TruncatedPrompt { seems } => write!(
+                f,
+                "the server left out a part of the prompt; its window seems to be about {seems} tokens \
+                 (set `contextWindow` of the model, or start the server with a larger one)"
+            ),
+        }
+    }
+}
+
 impl SilentSign {
     /// Whether the answer is worth nothing and room must be made; else it is only to be reported.
     #[must_use]

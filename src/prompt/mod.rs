@@ -2,4 +2,5 @@
 //! instructions in it (SPEC X5). Conversations never hold any of it, so it is never compacted away (I6).
 
 pub mod context_files;
+pub mod source;
 pub mod system;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::tree::{ModelRef, NodeIndex, NodeKind, SessionTree};
+use crate::ids::EntryId;
 
 /// The model's view of a path, as entries.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,41 +26,123 @@ pub struct ContextOutline {
     pub thinking: Option<Arc<str>>,
 }
 
-/// Builds the outline of what a model sees at `leaf` (X1).
+/// Builds the outline of what a model sees at `leaf` (X1, X2).
 #[must_use]
 pub fn build_session_context(tree: &SessionTree, leaf: Option<NodeIndex>) -> ContextOutline {
-    let path = tree.path(leaf);
     let mut outline = ContextOutline::default();
-    let mut newest = None;
-    for (position, index) in path.iter().enumerate() {
-        match &tree.node(*index).kind {
-            NodeKind::Compaction { .. } => newest = Some(position),
-            NodeKind::ModelChange(model) => outline.model = Some(model.clone()),
-            NodeKind::Assistant(facts) if !facts.model.id.is_empty() => {
-                outline.model = Some(facts.model.clone());
+    let mut first_kept: Option<&EntryId> = None;
+    let mut found = false;
+    // Newest first; turned around at the end.
+    let mut after = Vec::new();
+    let mut kept = Vec::new();
+    for index in leaf.into_iter().flat_map(|leaf| tree.ancestors(leaf)) {
+        let node = tree.node(index);
+        outline.note_choices(&node.kind);
+        if found {
+            if outline.model.is_some() && outline.thinking.is_some() {
+                break;
             }
-            NodeKind::ThinkingLevelChange(level) => outline.thinking = Some(level.clone()),
+            continue;
+        }
+        match (&node.kind, outline.compaction) {
+            (NodeKind::Compaction { first_kept: id, .. }, None) => {
+                outline.compaction = Some(index);
+                first_kept = Some(id);
+            }
+            (kind, None) if kind.bears_message() => after.push(index),
+            (kind, Some(_)) => {
+                if kind.bears_message() {
+                    kept.push(index);
+                }
+                found = first_kept == Some(&node.id);
+            }
             _ => {}
         }
     }
-    let bears = |index: &&NodeIndex| tree.node(**index).kind.bears_message();
-    let Some(position) = newest else {
-        outline.nodes = path.iter().filter(bears).copied().collect();
-        return outline;
-    };
-    let compaction = path[position];
-    outline.compaction = Some(compaction);
-    outline.nodes.push(compaction);
-    let first_kept = match &tree.node(compaction).kind {
-        NodeKind::Compaction { first_kept, .. } => {
-            path[..position].iter().position(|index| tree.node(*index).id == *first_kept)
-        }
-        _ => None,
-    };
-    outline.first_kept_missing = first_kept.is_none();
-    let kept = &path[first_kept.unwrap_or(position)..position];
-    outline.nodes.extend(kept.iter().filter(bears));
+    outline.first_kept_missing = outline.compaction.is_some() && !found;
+    if outline.first_kept_missing {
+        kept.clear();
+    }
+    outline.nodes = outline.compaction.into_iter().chain(kept.into_iter().rev()).collect();
     outline.after_compaction = outline.nodes.len();
-    outline.nodes.extend(path[position + 1..].iter().filter(bears));
+    outline.nodes.extend(after.into_iter().rev());
     outline
+}
+
+impl ContextOutline {
+    /// Takes the model and the thinking level from an entry, unless a newer one has named them.
+    fn note_choices(&mut self, kind: &NodeKind) {
+        match kind {
+            NodeKind::ModelChange(model) if self.model.is_none() => {
+                self.model = Some(model.clone())
+            }
+            NodeKind::Assistant(answer) if self.model.is_none() && !answer.model.id.is_empty() => {
+                self.model = Some(answer.model.clone());
+            }
+            NodeKind::ThinkingLevelChange(level) if self.thinking.is_none() => {
+                self.thinking = Some(level.clone());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Timestamp;
+    use crate::session::tree::{LineSpan, Node};
+
+    /// Builds a chain from words: `u1` a user message, `t` a thinking level, `c2=u1` a compaction that
+    /// keeps from `u1` on.
+    fn chain(words: &str) -> SessionTree {
+        let mut tree = SessionTree::new();
+        for word in words.split(' ') {
+            let (id, keeps) = word.split_once('=').unwrap_or((word, ""));
+            let kind = match &id[..1] {
+                "c" => NodeKind::Compaction { first_kept: EntryId::new(keeps), tokens_before: 0 },
+                "t" => NodeKind::ThinkingLevelChange("high".into()),
+                "m" => NodeKind::ModelChange(ModelRef::new("p", id)),
+                _ => NodeKind::User,
+            };
+            let preview = "".into();
+            let (timestamp, span) = (Timestamp::default(), LineSpan::default());
+            tree.append(Node { id: EntryId::new(id), kind, timestamp, tokens: 1, preview, span });
+        }
+        tree
+    }
+
+    #[track_caller]
+    fn check(words: &str, expected: &str) {
+        let tree = chain(words);
+        let outline = build_session_context(&tree, tree.leaf());
+        let ids: Vec<_> = outline.nodes.iter().map(|index| tree.node(*index).id.as_str()).collect();
+        assert_eq!(ids.join(" "), expected, "{words}");
+    }
+
+    #[test]
+    fn x1_the_newest_compaction_comes_first_then_what_it_keeps_then_the_rest() {
+        check("u1 m1 u2", "u1 u2");
+        check("u1 u2 c1=u2 u3", "c1 u2 u3");
+        check("u1 c1=u1 u2 c2=u2 u3", "c2 u2 u3");
+        check("u1 c1=u1 u2 c2=u1 u3", "c2 u1 u2 u3");
+        check("u1 u2 m1 u3 c1=m1", "c1 u3");
+    }
+
+    #[test]
+    fn x1_a_first_kept_entry_off_the_path_keeps_nothing_before_the_compaction() {
+        check("u1 u2 c1=nowhere u3", "c1 u3");
+        check("u1 c1=u9 u9", "c1 u9");
+        let tree = chain("u1 c1=nowhere");
+        assert!(build_session_context(&tree, tree.leaf()).first_kept_missing);
+    }
+
+    #[test]
+    fn x2_model_and_thinking_come_from_the_last_change_even_above_the_kept_tail() {
+        let tree = chain("m1 t1 u1 m2 u2 c1=u2 u3");
+        let outline = build_session_context(&tree, tree.leaf());
+        assert_eq!(outline.model, Some(ModelRef::new("p", "m2")));
+        assert_eq!(outline.thinking.as_deref(), Some("high"));
+        assert_eq!(build_session_context(&tree, None), ContextOutline::default());
+    }
 }

@@ -6,6 +6,7 @@ pub mod describe;
 pub mod entry;
 pub mod lock;
 pub mod migrate;
+pub mod originals;
 pub mod reader;
 pub mod report;
 pub mod store;

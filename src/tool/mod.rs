@@ -12,6 +12,7 @@ use crate::provider::ToolSpec;
 
 pub mod builtin;
 pub mod diff;
+pub mod permission;
 pub mod process;
 pub mod sanitize;
 pub mod stamps;
@@ -175,25 +176,32 @@ impl ToolError {
 /// The tools of a session, in the order in which models see them.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    tools: Vec<Arc<dyn Tool>>,
+    tools: Arc<[(ToolSpec, Arc<dyn Tool>)]>,
 }
 
 impl ToolRegistry {
     /// Takes the tools in order.
     #[must_use]
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
-        Self { tools }
+        Self { tools: tools.into_iter().map(|tool| (tool.spec(), tool)).collect() }
+    }
+
+    /// Only the tools with these names, in the order of the registry.
+    #[must_use]
+    pub fn only(&self, names: &[String]) -> Self {
+        let wanted = |(spec, _): &&(ToolSpec, Arc<dyn Tool>)| names.contains(&spec.name);
+        Self { tools: self.tools.iter().filter(wanted).cloned().collect() }
     }
 
     /// Finds a tool by the name that a model used.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name)
+        self.tools.iter().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool)
     }
 
     /// What a request offers.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec()).collect()
+        self.tools.iter().map(|(spec, _)| spec.clone()).collect()
     }
 }

@@ -55,12 +55,12 @@ pub fn beside(session: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Makes a folder and what is missing above it, for its owner alone.
-pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
+pub fn create_private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Makes a file that must not exist yet, for its owner alone, open for reading and appending.
-pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
+pub fn create_private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
 }
 

@@ -8,6 +8,7 @@ use super::pairs::{Group, group};
 use crate::message::{
     AssistantMessage, Block, Content, Message, ToolCall, ToolResultMessage, UserMessage,
 };
+use crate::provider::model::Model;
 use crate::session::tree::ModelRef;
 
 /// The result of a call whose own result was never recorded.
@@ -32,6 +33,26 @@ pub struct Target {
 }
 
 impl Target {
+    /// What the model's protocol and provider take.
+    #[must_use]
+    pub fn for_model(model: &Model) -> Self {
+        let strict = matches!(model.api.as_str(), "anthropic-messages" | "google-generative-ai");
+        let call_ids = match (model.api.as_str(), model.provider.as_str()) {
+            (_, "mistral") => CallIdRule::Exactly { len: 9 },
+            ("anthropic-messages" | "openai-responses", _) => CallIdRule::Word { max: 64 },
+            ("openai-completions", _) => CallIdRule::Word { max: 40 },
+            _ => CallIdRule::Any,
+        };
+        Self {
+            model: model.model_ref(),
+            api: model.api.clone(),
+            images: model.images,
+            // Templates of local servers demand that roles alternate (F69); nobody minds if they do.
+            merge_users: strict || model.api == "openai-completions",
+            call_ids,
+        }
+    }
+
     /// Whether the target made this answer, so that its signatures are good there.
     pub(super) fn made(&self, answer: &AssistantMessage) -> bool {
         answer.provider == *self.model.provider

@@ -1,0 +1,396 @@
+//! Compaction: one way for all three reasons (SPEC C1–C3, C10, C23–C26, I3, I4).
+
+use serde_json::{Value, json};
+
+use super::AgentSession;
+use super::activity::{Activity, AfterCompaction, CompactionJob, Work};
+use super::command::SessionCommand;
+use super::event::{CompactionResult, NoticeLevel, SessionEvent};
+use super::queue::Prompt;
+use crate::compaction::Reason;
+use crate::compaction::breaker::Outcome;
+use crate::compaction::plan::CompactionPlan;
+use crate::compaction::summarizer::{CompactionInput, Summary, SummaryError};
+use crate::compaction::trigger::{Situation, should_compact};
+use crate::session::entry::{CompactionEntry, EntryBody};
+use crate::session::tree::{NodeIndex, NodeKind};
+
+/// The prompt that goes on after a threshold compaction (C3).
+const CONTINUE: &str = "Continue if you have next steps.";
+
+impl AgentSession {
+    /// `/compact`: the preflight comes before anything is stopped (C1, F03).
+    pub(super) fn compact_by_hand(&mut self, instructions: Option<String>) {
+        if self.store.is_read_only() {
+            self.complain(
+                "this session is open read-only; /fork continues it in a file of its own",
+            );
+            return;
+        }
+        if matches!(self.activity, Activity::Compacting { .. } | Activity::Summarizing { .. }) {
+            self.notice(NoticeLevel::Info, "a summary is being made already; escape stops it");
+            return;
+        }
+        match self.plan_compaction() {
+            Err(nothing) => self.notice(NoticeLevel::Info, nothing.to_string()),
+            Ok(plan) => {
+                let again = SessionCommand::Compact { instructions: instructions.clone() };
+                if !self.stop_first(again) {
+                    self.breaker.rearm();
+                    self.start_compaction(
+                        Reason::Manual,
+                        plan,
+                        instructions,
+                        AfterCompaction::Wait,
+                    );
+                }
+            }
+        }
+    }
+
+    /// An automatic compaction. When there is nothing to compact, what it was for goes on as far as
+    /// it can.
+    pub(super) fn compact_by_itself(&mut self, reason: Reason, then: AfterCompaction) {
+        match self.plan_compaction() {
+            Ok(plan) => self.start_compaction(reason, plan, None, then),
+            Err(nothing) => self.without_compaction(reason, then, &nothing.to_string()),
+        }
+    }
+
+    /// The window overflowed: prune first, and only if that is not enough ask for a summary (C2).
+    pub(super) fn recover_from_overflow(&mut self) {
+        let before = self.tokens_now().0;
+        match self.prune() {
+            Ok(saved) if saved > 0 && self.fits(before.saturating_sub(saved)) => self.start_round(),
+            Ok(_) => self.compact_by_itself(Reason::Overflow, AfterCompaction::Continue),
+            Err(error) => {
+                self.complain(error);
+                self.compact_by_itself(Reason::Overflow, AfterCompaction::Continue);
+            }
+        }
+    }
+
+    fn fits(&self, tokens: u64) -> bool {
+        let window = self.model.context_window;
+        let limits = crate::compaction::trigger::limits(window, &self.deps.settings.compaction);
+        tokens + limits.reserve <= window
+    }
+
+    /// No more is tried (C2, F42).
+    pub(super) fn report_overflow(&mut self) {
+        let advice = if self.deps.settings.compaction.enabled {
+            "it did so again right after making room"
+        } else {
+            "automatic compaction is off; /compact makes room"
+        };
+        let largest = self.largest_entry();
+        self.complain(format!(
+            "the conversation does not fit the model's window, and {advice}{largest}"
+        ));
+        self.end_turn_with_queue_returned();
+    }
+
+    fn largest_entry(&self) -> String {
+        let outline = self.live_outline();
+        let tree = self.store.reader().tree();
+        let largest =
+            outline.nodes.iter().map(|index| tree.node(*index)).max_by_key(|node| node.tokens);
+        largest.map_or_else(String::new, |node| {
+            format!("; the largest part takes about {} tokens: {}", node.tokens, node.preview)
+        })
+    }
+
+    fn start_compaction(
+        &mut self,
+        reason: Reason,
+        plan: CompactionPlan,
+        instructions: Option<String>,
+        then: AfterCompaction,
+    ) {
+        let input = self.compaction_input(&plan, instructions);
+        let (cancel, reports) = self.begin();
+        let summarizer = self.deps.summarizer.clone();
+        let model = self.model.clone();
+        let session_id = self.store.header().id.clone();
+        let token = cancel.clone();
+        tokio::spawn(async move {
+            let progress = |progress| reports.send(Work::Progress(progress));
+            let result = tokio::select! {
+                biased;
+                () = token.cancelled() => Err(SummaryError::Cancelled),
+                result = summarizer.compaction(input, &model, &session_id, &progress, &token) => result,
+            };
+            reports.send(Work::Compacted(result));
+        });
+        self.tell(SessionEvent::CompactionStart { reason });
+        self.set_activity(Activity::Compacting {
+            cancel,
+            job: Box::new(CompactionJob { reason, plan, then }),
+        });
+    }
+
+    fn compaction_input(
+        &self,
+        plan: &CompactionPlan,
+        instructions: Option<String>,
+    ) -> CompactionInput {
+        let reader = self.store.reader();
+        let bodies = |nodes: &[NodeIndex]| {
+            reader.messages(nodes).0.into_iter().map(|(_, message)| message).collect::<Vec<_>>()
+        };
+        let mut previous_summary = None;
+        let mut earlier_details = Vec::new();
+        let summarised = plan.summarize.iter().chain(&plan.turn_prefix);
+        for index in plan.previous.iter().chain(summarised.clone()) {
+            let kind = reader.tree().node(*index).kind.clone();
+            if !matches!(kind, NodeKind::Compaction { .. } | NodeKind::BranchSummary { .. }) {
+                continue;
+            }
+            let Ok(entry) = reader.entry(*index) else { continue };
+            match &entry.body {
+                EntryBody::Compaction(compaction) => {
+                    previous_summary = Some(compaction.summary.clone());
+                    if compaction.from_extension != Some(true) {
+                        earlier_details.extend(compaction.details.clone());
+                    }
+                }
+                EntryBody::BranchSummary(summary) if summary.from_extension != Some(true) => {
+                    earlier_details.extend(summary.details.clone());
+                }
+                _ => {}
+            }
+        }
+        let tree = reader.tree();
+        let replaced = plan.previous.iter().chain(summarised);
+        let replaces_tokens = replaced.map(|index| u64::from(tree.node(*index).tokens)).sum();
+        drop(tree);
+        CompactionInput {
+            history: bodies(&plan.summarize),
+            turn_prefix: bodies(&plan.turn_prefix),
+            kept: bodies(&plan.kept),
+            previous_summary,
+            earlier_details,
+            instructions,
+            replaces_tokens,
+            ..CompactionInput::default()
+        }
+    }
+
+    pub(super) fn compacted(&mut self, result: Result<Summary, SummaryError>) {
+        let Activity::Compacting { cancel, job } = std::mem::take(&mut self.activity) else {
+            return;
+        };
+        let CompactionJob { reason, plan, then } = *job;
+        // The fence: a stop that came while the result was on its way still counts (C24, F32).
+        let result = if cancel.is_cancelled() { Err(SummaryError::Cancelled) } else { result };
+        let stored = result.and_then(|summary| {
+            self.store_compaction(&plan, summary).map_err(SummaryError::Failed)
+        });
+        match stored {
+            Ok(result) => {
+                let will_retry = reason == Reason::Overflow;
+                self.note_outcome(reason, result.tokens_after);
+                self.end_compaction(reason, Some(result), false, will_retry, None);
+                self.show_gauge();
+                self.go_on(then);
+            }
+            Err(SummaryError::Cancelled) => {
+                self.end_compaction(reason, None, true, false, None);
+                let held_back = match then {
+                    AfterCompaction::Say(prompts) => prompts,
+                    _ => Vec::new(),
+                };
+                self.return_queue(held_back);
+                self.become_idle();
+            }
+            Err(error) => {
+                let words = error.to_string();
+                self.without_compaction(reason, then, &words);
+            }
+        }
+    }
+
+    /// The one append of a compaction (I3, C23).
+    fn store_compaction(
+        &mut self,
+        plan: &CompactionPlan,
+        summary: Summary,
+    ) -> Result<CompactionResult, String> {
+        let reader = self.reader();
+        let (first_kept, before, kept) = {
+            let tree = reader.tree();
+            if tree.leaf() != Some(plan.leaf) {
+                return Err(
+                    "the conversation moved on while the summary was made; it was discarded".into(),
+                );
+            }
+            let sum = |nodes: &[NodeIndex]| {
+                nodes.iter().map(|index| u64::from(tree.node(*index).tokens)).sum::<u64>()
+            };
+            let outline = crate::session::context::build_session_context(&tree, tree.leaf());
+            (tree.node(plan.first_kept).id.clone(), sum(&outline.nodes), sum(&plan.kept))
+        };
+        let after = kept + u64::from(self.deps.estimator.text(&summary.text));
+        if after >= before {
+            return Err(format!(
+                "the summary would not make the context smaller (about {before} tokens before, {after} after)"
+            ));
+        }
+        let body = EntryBody::Compaction(CompactionEntry {
+            summary: summary.text,
+            short_summary: summary.short.clone(),
+            first_kept_entry_id: first_kept,
+            tokens_before: plan.tokens_before,
+            details: Some(with_usage(summary.details, &summary.usage)),
+            preserve_data: None,
+            from_extension: None,
+        });
+        let entry = self.append(body).ok_or("the summary could not be written")?;
+        self.sync();
+        Ok(CompactionResult {
+            entry_id: entry.id.clone(),
+            tokens_before: plan.tokens_before,
+            tokens_after: self.tokens_now().0,
+            short_summary: summary.short,
+            summarized: plan.summarize.len() + plan.turn_prefix.len(),
+            kept: plan.kept.len(),
+            extractive: summary.extractive,
+        })
+    }
+
+    /// Whether the context is below the trigger now; if not, the next automatic compaction waits for
+    /// new content (C4).
+    fn note_outcome(&mut self, reason: Reason, tokens: u64) {
+        if reason == Reason::Manual {
+            self.breaker.rearm();
+            return;
+        }
+        let situation = Situation {
+            tokens,
+            window: self.model.context_window,
+            overhead: self.overhead,
+            to_refine: usize::MAX,
+        };
+        let still_over = should_compact(&situation, &self.deps.settings);
+        let outcome = if still_over { Outcome::Useless } else { Outcome::Helped };
+        self.breaker.record(outcome, self.leaf());
+    }
+
+    fn go_on(&mut self, then: AfterCompaction) {
+        match then {
+            AfterCompaction::Wait => self.after_wait(),
+            AfterCompaction::Continue => self.start_round(),
+            AfterCompaction::Say(prompts) => self.say_now(prompts),
+            AfterCompaction::TurnEnded => {
+                let asks = self.turn.answer_text().trim_end().ends_with(['?', '？', '؟']);
+                if !self.queue.is_empty() {
+                    self.deliver_queue();
+                } else if self.deps.settings.compaction.auto_continue && !asks {
+                    self.say_now(vec![Prompt::text(CONTINUE)]);
+                } else {
+                    self.become_idle();
+                }
+            }
+        }
+    }
+
+    /// After `/compact` nothing is said unless the person has said it meanwhile.
+    fn after_wait(&mut self) {
+        if self.queue.is_empty() { self.become_idle() } else { self.deliver_queue() }
+    }
+
+    /// A compaction was due and did not come about. Nothing was written; what it was for goes on
+    /// where that makes sense, and no other automatic one is tried until the person speaks (F01).
+    fn without_compaction(&mut self, reason: Reason, then: AfterCompaction, words: &str) {
+        self.breaker.record(Outcome::Useless, self.leaf());
+        let error = match reason {
+            Reason::Manual => format!("Compaction failed: {words}"),
+            Reason::Overflow => format!("Context overflow recovery failed: {words}"),
+            Reason::Threshold => format!("Auto-compaction failed: {words}"),
+        };
+        self.end_compaction(reason, None, false, false, Some(error));
+        match (reason, then) {
+            (Reason::Threshold, AfterCompaction::Continue) => self.start_round(),
+            (_, AfterCompaction::Say(prompts)) => self.say_now(prompts),
+            _ => self.after_wait(),
+        }
+    }
+
+    fn end_compaction(
+        &mut self,
+        reason: Reason,
+        result: Option<CompactionResult>,
+        aborted: bool,
+        will_retry: bool,
+        error: Option<String>,
+    ) {
+        self.tell(SessionEvent::CompactionEnd { reason, result, aborted, will_retry, error });
+    }
+
+    /// `/compact --dry-run` (C26).
+    pub(super) fn show_plan(&mut self) {
+        let plan = match self.plan_compaction() {
+            Ok(plan) => self.plan_report(&plan),
+            Err(nothing) => json!({ "nothing": nothing.to_string() }),
+        };
+        self.tell(SessionEvent::CompactionPlanned { plan });
+    }
+
+    fn plan_report(&self, plan: &CompactionPlan) -> Value {
+        let reader = self.store.reader();
+        let mut operations = crate::compaction::file_ops::FileOps::default();
+        let summarised: Vec<_> = plan.summarize.iter().chain(&plan.turn_prefix).copied().collect();
+        for (_, message) in reader.messages(&summarised).0 {
+            operations.add_message(&message);
+        }
+        let tree = reader.tree();
+        let ids = |nodes: &[NodeIndex]| {
+            nodes.iter().map(|index| tree.node(*index).id.to_string()).collect::<Vec<_>>()
+        };
+        json!({
+            "firstKeptEntryId": tree.node(plan.first_kept).id,
+            "isSplitTurn": plan.is_split_turn,
+            "tokensBefore": plan.tokens_before,
+            "keepRecentTokens": plan.keep_recent_tokens,
+            "summarize": ids(&plan.summarize),
+            "turnPrefix": ids(&plan.turn_prefix),
+            "kept": ids(&plan.kept),
+            "readFiles": operations.read_files(),
+            "modifiedFiles": operations.modified_files(),
+        })
+    }
+
+    /// `/compact --undo` (C26): the leaf goes back before the newest compaction if nothing that a
+    /// model would see came after it.
+    pub(super) fn undo_compaction(&mut self) {
+        if self.stop_first(SessionCommand::UndoCompaction) {
+            return;
+        }
+        let target = {
+            let tree = self.store.reader().tree();
+            let mut above = tree.leaf().into_iter().flat_map(|leaf| tree.ancestors(leaf));
+            above
+                .find_map(|index| match &tree.node(index).kind {
+                    NodeKind::Compaction { .. } => Some(Ok(tree.parent(index))),
+                    kind if kind.bears_message() => Some(Err(())),
+                    _ => None,
+                })
+                .unwrap_or(Err(()))
+        };
+        match target {
+            Ok(parent) => self.move_leaf(parent, None),
+            Err(()) => self.notice(
+                NoticeLevel::Info,
+                "there is no compaction to undo at this point; /tree goes to any earlier point",
+            ),
+        }
+    }
+}
+
+/// Adds what the calls cost to the details, so that the branch's bill is complete after a reopen (S9).
+pub(super) fn with_usage(mut details: Value, usage: &crate::message::Usage) -> Value {
+    if let (Value::Object(fields), Ok(usage)) = (&mut details, serde_json::to_value(usage)) {
+        fields.insert("usage".to_owned(), usage);
+    }
+    details
+}

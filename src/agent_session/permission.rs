@@ -1,0 +1,125 @@
+//! Permission for tool calls: judged by rules, asked of the person where the rules leave it open
+//! (SPEC A3).
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::activity::Work;
+use super::command::PermissionAnswer;
+use super::event::{PermissionQuestion, SessionEvent};
+use super::{AgentSession, Attendance, Reports};
+use crate::agent::tool_calls::{Gate, GateAnswer, STOPPED};
+use crate::message::ToolCall;
+use crate::settings::PermissionSettings;
+use crate::tool::Effect;
+use crate::tool::permission::{Judgement, SessionGrants, judge};
+
+/// The gate of one round.
+struct RuledGate {
+    reports: Reports,
+    workspace: PathBuf,
+    settings: PermissionSettings,
+    grants: Arc<Mutex<SessionGrants>>,
+    attendance: Attendance,
+}
+
+impl Gate for RuledGate {
+    fn ask<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        effect: Effect,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, GateAnswer> {
+        Box::pin(async move {
+            let judgement = {
+                let grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
+                judge(&effect, &call.name, &self.workspace, &self.settings, &grants)
+            };
+            match judgement {
+                Judgement::Allow => GateAnswer::Allowed,
+                Judgement::Deny { reason } => GateAnswer::Refused(reason),
+                Judgement::Ask { .. } if self.attendance == Attendance::Unattended => {
+                    GateAnswer::Refused(
+                        "This needs the user's permission and nobody is there to give it. \
+                         `--permission full` or an allow rule in the settings gives it beforehand."
+                            .to_owned(),
+                    )
+                }
+                Judgement::Ask { subject, diff, note, rule } => {
+                    let question = PermissionQuestion {
+                        question: 0,
+                        tool: call.name.clone(),
+                        subject,
+                        diff,
+                        note,
+                        rule: rule.to_string(),
+                    };
+                    let (reply, answer) = oneshot::channel();
+                    self.reports.send(Work::Ask { question, reply });
+                    match answer.await {
+                        Ok(PermissionAnswer::Once) => GateAnswer::Allowed,
+                        Ok(PermissionAnswer::Always) => {
+                            let mut grants =
+                                self.grants.lock().unwrap_or_else(PoisonError::into_inner);
+                            grants.grant(rule);
+                            GateAnswer::Allowed
+                        }
+                        Ok(PermissionAnswer::No { reason }) => GateAnswer::Refused(refusal(reason)),
+                        Err(_) => GateAnswer::Refused(STOPPED.to_owned()),
+                    }
+                }
+            }
+        })
+    }
+}
+
+fn refusal(reason: Option<String>) -> String {
+    match reason {
+        Some(reason) => format!("The user said no to this call: {reason}"),
+        None => "The user said no to this call. Ask what to do instead.".to_owned(),
+    }
+}
+
+impl AgentSession {
+    pub(super) fn gate(&self, reports: &Reports) -> Arc<dyn Gate> {
+        Arc::new(RuledGate {
+            reports: reports.clone(),
+            workspace: self.store.header().cwd.clone().into(),
+            settings: self.deps.settings.permissions.clone(),
+            grants: self.grants.clone(),
+            attendance: self.deps.attendance,
+        })
+    }
+
+    pub(super) fn ask(
+        &mut self,
+        mut question: PermissionQuestion,
+        reply: oneshot::Sender<PermissionAnswer>,
+    ) {
+        question.question = self.next_question;
+        self.next_question += 1;
+        self.questions.push((question.question, reply));
+        self.tell(SessionEvent::PermissionAsked(question));
+    }
+
+    pub(super) fn settle_question(&mut self, question: u64, answer: PermissionAnswer) {
+        let Some(place) = self.questions.iter().position(|(number, _)| *number == question) else {
+            return;
+        };
+        let (_, reply) = self.questions.remove(place);
+        // The call may have been stopped meanwhile; then nobody waits.
+        reply.send(answer).ok();
+        self.tell(SessionEvent::PermissionSettled { question });
+    }
+
+    /// Questions of work that has ended need no answer.
+    pub(super) fn drop_questions(&mut self) {
+        for (question, _) in std::mem::take(&mut self.questions) {
+            self.tell(SessionEvent::PermissionSettled { question });
+        }
+    }
+}

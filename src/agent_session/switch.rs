@@ -1,0 +1,146 @@
+//! Other models, other thinking levels, other sessions (SPEC U4, J1, F55, F56).
+
+use std::sync::Arc;
+
+use super::AgentSession;
+use super::command::{SessionCommand, SwitchTo};
+use super::event::{NoticeLevel, SessionEvent};
+use super::turn::TurnState;
+use crate::provider::ThinkingLevel;
+use crate::provider::model::Model;
+use crate::session::context::build_session_context;
+use crate::session::entry::{EntryBody, SessionHeader};
+use crate::session::store::{Access, ForkScope, Opened, SessionStore};
+use crate::session::tree::ModelRef;
+
+impl AgentSession {
+    /// Tells the shell of the open session: at the start and after every switch.
+    pub(super) fn announce(&mut self, warnings: Vec<String>) {
+        self.recount();
+        let store = &self.store;
+        self.tell(SessionEvent::Opened {
+            reader: store.reader().clone(),
+            file: store.path().map(Into::into),
+            cwd: store.header().cwd.clone().into(),
+            warnings,
+            read_only: store.is_read_only(),
+        });
+        self.adopt_model_of_path();
+        self.tell_model();
+        // An untouched start draws its first frame before anything is read (section 13).
+        if self.leaf().is_some() {
+            self.measure_overhead();
+        }
+        self.show_gauge();
+    }
+
+    /// A resumed session goes on with the model it was last worked on with, where that is to be had
+    /// (X2).
+    fn adopt_model_of_path(&mut self) {
+        let outline = {
+            let tree = self.store.reader().tree();
+            build_session_context(&tree, tree.leaf())
+        };
+        if let Some(level) = outline.thinking.as_deref().and_then(ThinkingLevel::parse) {
+            self.thinking = level;
+        }
+        let Some(wanted) = outline.model else { return };
+        if wanted == self.model.model_ref() {
+            return;
+        }
+        match self.find_model(&wanted) {
+            Some(model) => self.model = model,
+            None => self.notice(
+                NoticeLevel::Info,
+                format!("{wanted} is not to be had here; {} answers", self.model.model_ref()),
+            ),
+        }
+    }
+
+    fn find_model(&self, wanted: &ModelRef) -> Option<Arc<Model>> {
+        let model =
+            self.deps.providers.models().into_iter().find(|model| model.model_ref() == *wanted)?;
+        self.deps.providers.provider_for(&model).ok().map(|_| model)
+    }
+
+    fn tell_model(&self) {
+        self.tell(SessionEvent::Model { model: self.model.clone(), thinking: self.thinking });
+    }
+
+    pub(super) fn set_model(&mut self, wanted: &ModelRef) {
+        let known =
+            self.deps.providers.models().into_iter().find(|model| model.model_ref() == *wanted);
+        let Some(model) = known else {
+            self.complain(format!("there is no model {wanted}; `regrow models` lists them"));
+            return;
+        };
+        if let Err(error) = self.deps.providers.provider_for(&model) {
+            self.complain(error.to_string());
+            return;
+        }
+        self.model = model;
+        self.append(EntryBody::ModelChange {
+            provider: self.model.provider.clone(),
+            model_id: self.model.id.clone(),
+        });
+        self.tell_model();
+        self.show_gauge();
+    }
+
+    pub(super) fn set_thinking(&mut self, level: ThinkingLevel) {
+        self.thinking = level;
+        self.append(EntryBody::ThinkingLevelChange { thinking_level: level.as_str().to_owned() });
+        self.tell_model();
+    }
+
+    /// Goes on in another session. What runs is stopped first.
+    pub(super) fn switch(&mut self, to: SwitchTo) {
+        if self.stop_first(SessionCommand::Switch(to.clone())) {
+            return;
+        }
+        match self.open_other(to) {
+            Ok(Opened { store, warnings }) => {
+                self.sync();
+                self.store = store;
+                self.turn = TurnState::default();
+                self.return_queue(Vec::new());
+                self.announce(warnings);
+            }
+            Err(words) => self.complain(words),
+        }
+    }
+
+    fn open_other(&self, to: SwitchTo) -> Result<Opened, String> {
+        let stamper = self.deps.stamper.as_ref();
+        let dir = &self.deps.session_dir;
+        let estimator = self.deps.estimator;
+        let path = match to {
+            SwitchTo::New => {
+                let cwd = self.store.header().cwd.clone();
+                let header = SessionHeader::new(stamper.session_id(), stamper.now(), cwd);
+                let store = SessionStore::create(dir, header, estimator);
+                return Ok(Opened { store, warnings: Vec::new() });
+            }
+            SwitchTo::Open(path) => path,
+            SwitchTo::Fork(entry) => {
+                let leaf = match &entry {
+                    None => self.leaf(),
+                    Some(id) => {
+                        let found = self.store.reader().tree().find(id);
+                        Some(
+                            found
+                                .ok_or_else(|| format!("there is no entry {id} in this session"))?,
+                        )
+                    }
+                };
+                let fork = self.store.fork(leaf, ForkScope::Path, dir, stamper);
+                fork.map_err(|error| super::chain(&error))?
+            }
+            SwitchTo::Clone => {
+                let clone = self.store.fork(self.leaf(), ForkScope::Whole, dir, stamper);
+                clone.map_err(|error| super::chain(&error))?
+            }
+        };
+        SessionStore::open(&path, Access::Write, estimator).map_err(|error| super::chain(&error))
+    }
+}

@@ -1,0 +1,320 @@
+//! Turns: a prompt, and rounds until nothing is left to do (SPEC A1, C2, C3).
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::time::Instant;
+
+use super::activity::{Activity, AfterCompaction, Work};
+use super::command::Delivery;
+use super::event::{ActivityKind, NoticeLevel, SessionEvent};
+use super::next_step::{Circumstances, NextStep, RoundOutcome, next_step};
+use super::queue::Prompt;
+use super::{AgentSession, chain};
+use crate::agent::event::{AgentEvent, RoundEnd};
+use crate::agent::round::Round;
+use crate::compaction::Reason;
+use crate::compaction::overflow;
+use crate::message::{AssistantMessage, Message, StopReason};
+use crate::provider::retry::RetryDecision;
+use crate::provider::{ErrorKind, ProviderError};
+use crate::session::entry::EntryBody;
+
+/// What is remembered from round to round; forgotten when the person speaks.
+#[derive(Debug, Default)]
+pub(super) struct TurnState {
+    /// How often the present request has failed.
+    failures: u32,
+    /// This turn has recovered from an overflow once (I4).
+    recovered: bool,
+    /// The answer of the present round, once it is complete.
+    answer: Option<AssistantMessage>,
+    /// What the present request was estimated at.
+    pub(super) estimate: u64,
+}
+
+impl TurnState {
+    /// What the model said last in this turn.
+    pub(super) fn answer_text(&self) -> String {
+        self.answer.as_ref().map(AssistantMessage::text).unwrap_or_default()
+    }
+}
+
+impl AgentSession {
+    /// The person says something.
+    pub(super) fn prompt(&mut self, prompt: Prompt, delivery: Delivery) {
+        if prompt.text.trim().is_empty() && prompt.images.is_empty() {
+            return;
+        }
+        if self.store.is_read_only() {
+            self.complain(
+                "this session is open read-only; /fork continues it in a file of its own",
+            );
+            self.return_queue(vec![prompt]);
+            return;
+        }
+        if self.activity.is_idle() {
+            self.say(vec![prompt]);
+        } else {
+            self.queue.push(prompt, delivery);
+            self.queue_changed();
+        }
+    }
+
+    /// Begins a turn. A context that is over the trigger is compacted first, without these prompts,
+    /// so that they stay verbatim (C3, F43).
+    pub(super) fn say(&mut self, prompts: Vec<Prompt>) {
+        self.turn = TurnState::default();
+        let extra =
+            prompts.iter().map(|prompt| u64::from(self.deps.estimator.text(&prompt.text))).sum();
+        if self.compaction_due(extra) {
+            self.compact_by_itself(Reason::Threshold, AfterCompaction::Say(prompts));
+        } else {
+            self.say_now(prompts);
+        }
+    }
+
+    /// Appends the prompts and asks the model.
+    pub(super) fn say_now(&mut self, prompts: Vec<Prompt>) {
+        for prompt in prompts {
+            let message = prompt.clone().into_message(self.deps.stamper.now().as_millis());
+            if self.append(EntryBody::Message { message: Message::User(message) }).is_none() {
+                self.return_queue(vec![prompt]);
+                self.become_idle();
+                return;
+            }
+        }
+        // J7: a user message is on disk before a model hears of it.
+        self.sync();
+        self.start_round();
+    }
+
+    /// Asks the model with the context of the present leaf.
+    pub(super) fn start_round(&mut self) {
+        self.turn.answer = None;
+        let provider = match self.deps.providers.provider_for(&self.model) {
+            Ok(provider) => provider,
+            Err(error) => {
+                self.fail(&error, AssistantMessage::default());
+                return;
+            }
+        };
+        let request = match self.build_request() {
+            Ok(request) => request,
+            Err(words) => {
+                self.fail(
+                    &ProviderError::new(ErrorKind::Overflow, words),
+                    AssistantMessage::default(),
+                );
+                return;
+            }
+        };
+        let (cancel, reports) = self.begin();
+        let round = Round {
+            provider,
+            request,
+            hands: self.hands(&reports),
+            cancel: cancel.clone(),
+            stamper: self.deps.stamper.clone(),
+        };
+        tokio::spawn(async move {
+            let emit = |event| reports.send(Work::Agent(event));
+            let end = std::panic::AssertUnwindSafe(round.run(&emit)).catch_unwind().await;
+            reports.send(Work::RoundEnded(end.unwrap_or_else(|_| RoundEnd::Failed {
+                error: ProviderError::new(
+                    ErrorKind::BadRequest,
+                    "an internal error ended this round; the log has the details",
+                ),
+                partial: Box::default(),
+            })));
+        });
+        self.set_activity(Activity::Round { cancel });
+    }
+
+    pub(super) fn agent_event(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::Stream(delta) => self.tell(SessionEvent::Stream { delta }),
+            AgentEvent::Answer(answer) => {
+                self.turn.failures = 0;
+                self.turn.answer = Some(answer.clone());
+                if answer.tool_calls().next().is_some() {
+                    self.tell(SessionEvent::Activity { kind: ActivityKind::RunningTools });
+                }
+                self.append(EntryBody::Message { message: Message::Assistant(answer) });
+                self.show_gauge();
+            }
+            AgentEvent::ToolStarted(call) => self.tell(SessionEvent::ToolStarted { call }),
+            AgentEvent::ToolProgress { call_id, text } => {
+                self.tell(SessionEvent::ToolProgress { call_id, text });
+            }
+            AgentEvent::ToolResult(result) => {
+                self.append(EntryBody::Message { message: Message::ToolResult(result) });
+            }
+        }
+    }
+
+    pub(super) fn round_ended(&mut self, end: RoundEnd) {
+        // Escape may have come while the end was on its way (F28).
+        let stopped =
+            self.activity.cancel().is_some_and(tokio_util::sync::CancellationToken::is_cancelled);
+        let outcome = match &end {
+            RoundEnd::Done if !stopped => self.judge_answer(),
+            RoundEnd::Failed { error, .. } if !stopped => self.judge_failure(error),
+            _ => RoundOutcome::Stopped,
+        };
+        let now = Circumstances {
+            compaction_due: matches!(outcome, RoundOutcome::Answered { .. })
+                && self.compaction_due(0),
+            steering: self.queue.has_steering(),
+            queued: !self.queue.is_empty(),
+            automatic: self.deps.settings.compaction.enabled,
+            recovered_before: self.turn.recovered,
+        };
+        let step = next_step(&outcome, now);
+        if let RoundEnd::Failed { error, partial } = end {
+            self.keep_partial(&step, &error, *partial);
+        }
+        self.take_step(step);
+    }
+
+    fn take_step(&mut self, step: NextStep) {
+        match step {
+            NextStep::Continue => self.start_round(),
+            NextStep::Steer => {
+                let prompts = self.queue.take_steering();
+                self.queue_changed();
+                self.say_now(prompts);
+            }
+            NextStep::CompactThenContinue => {
+                self.compact_by_itself(Reason::Threshold, AfterCompaction::Continue);
+            }
+            NextStep::CompactAtTurnEnd => {
+                self.compact_by_itself(Reason::Threshold, AfterCompaction::TurnEnded);
+            }
+            NextStep::RecoverFromOverflow => {
+                self.turn.recovered = true;
+                self.recover_from_overflow();
+            }
+            NextStep::ReportOverflow => self.report_overflow(),
+            NextStep::Retry(delay) => self.wait_and_retry(delay),
+            NextStep::DeliverQueue => self.deliver_queue(),
+            NextStep::ReportFailure | NextStep::Idle => self.end_turn_with_queue_returned(),
+        }
+    }
+
+    /// Says what is queued; with nothing queued the turn is over.
+    pub(super) fn deliver_queue(&mut self) {
+        let prompts = self.queue.take_next();
+        if prompts.is_empty() {
+            self.end_turn();
+            return;
+        }
+        self.queue_changed();
+        self.sync();
+        self.say(prompts);
+    }
+
+    /// The turn is over; what it appended goes to disk (J7).
+    pub(super) fn end_turn(&mut self) {
+        self.sync();
+        self.show_gauge();
+        self.become_idle();
+    }
+
+    pub(super) fn end_turn_with_queue_returned(&mut self) {
+        if !self.queue.is_empty() {
+            self.return_queue(Vec::new());
+        }
+        self.end_turn();
+    }
+
+    /// The answer arrived whole. It may still be a sign of an overflow (C6).
+    fn judge_answer(&self) -> RoundOutcome {
+        let Some(answer) = &self.turn.answer else {
+            return RoundOutcome::Stopped;
+        };
+        let has_calls = answer.tool_calls().next().is_some();
+        let sign = overflow::silent_overflow(answer, self.model.context_window, self.turn.estimate);
+        if let Some(sign) = sign {
+            // An answer that says something is an answer; the threshold takes care of the rest.
+            if answer.text().trim().is_empty() && !has_calls {
+                return RoundOutcome::Overflowed;
+            }
+            self.notice(NoticeLevel::Warning, sign.to_string());
+        }
+        RoundOutcome::Answered { has_calls }
+    }
+
+    fn judge_failure(&mut self, error: &ProviderError) -> RoundOutcome {
+        let unknown_overflow = error.kind == ErrorKind::BadRequest
+            && overflow::unknown_client_error_is_overflow(
+                error.status,
+                self.turn.estimate,
+                self.model.context_window,
+            );
+        if error.kind == ErrorKind::Overflow || unknown_overflow {
+            return RoundOutcome::Overflowed;
+        }
+        self.turn.failures += 1;
+        match self.deps.retry.decide(error, self.turn.failures - 1) {
+            RetryDecision::After(delay) => {
+                self.tell(SessionEvent::Retry {
+                    error: error.message.clone(),
+                    attempt: self.turn.failures + 1,
+                    delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                });
+                RoundOutcome::Failed { retry_in: Some(delay) }
+            }
+            RetryDecision::Stop => RoundOutcome::Failed { retry_in: None },
+        }
+    }
+
+    /// What a failed or stopped answer leaves in the file: always what a person could read of it; an
+    /// empty one only when nothing else will tell of the failure.
+    fn keep_partial(&mut self, step: &NextStep, error: &ProviderError, partial: AssistantMessage) {
+        let retried = matches!(step, NextStep::Retry(_));
+        if partial.content.is_empty() && (retried || error.kind == ErrorKind::Cancelled) {
+            return;
+        }
+        let calls: Vec<_> = partial.tool_calls().cloned().collect();
+        if self.append(EntryBody::Message { message: Message::Assistant(partial) }).is_none() {
+            return;
+        }
+        for call in calls {
+            let words = match error.kind {
+                ErrorKind::Cancelled => crate::agent::tool_calls::STOPPED,
+                _ => "Not run: the answer broke off.",
+            };
+            let result = crate::agent::tool_calls::result_message(
+                &call,
+                Err(crate::tool::ToolError::new(words)),
+                self.deps.stamper.as_ref(),
+            );
+            self.append(EntryBody::Message { message: Message::ToolResult(result) });
+        }
+    }
+
+    /// A request could not even be made.
+    fn fail(&mut self, error: &ProviderError, mut message: AssistantMessage) {
+        message.api.clone_from(&self.model.api);
+        message.provider.clone_from(&self.model.provider);
+        message.model.clone_from(&self.model.id);
+        message.stop_reason = StopReason::Error;
+        message.error_message = Some(chain(error));
+        message.timestamp = self.deps.stamper.now().as_millis();
+        self.append(EntryBody::Message { message: Message::Assistant(message) });
+        self.end_turn_with_queue_returned();
+    }
+
+    fn wait_and_retry(&mut self, delay: Duration) {
+        self.epoch += 1;
+        self.set_activity(Activity::Waiting { until: Instant::now() + delay });
+    }
+
+    /// The wait is over.
+    pub(super) fn try_again(&mut self) {
+        if matches!(self.activity, Activity::Waiting { .. }) {
+            self.start_round();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The command line, as types only (SPEC section 12).
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// A coding agent for the terminal whose conversations are trees.
+#[derive(Debug, Parser)]
+#[command(name = "regrow", version, about, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do instead of talking.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to talk.
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+/// Sub-commands; none of them needs a terminal.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the models that can be used
+    Models {
+        /// Only those whose name contains this
+        filter: Option<String>,
+    },
+    /// Look at the settings
+    Config {
+        /// What of them
+        #[command(subcommand)]
+        what: ConfigCommand,
+    },
+    /// Print a completion script
+    Completions {
+        /// The shell it is for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// See [`Command::Config`].
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigCommand {
+    /// Each value and where it comes from
+    Show,
+    /// The JSON Schema of the settings
+    Schema,
+    /// The files that are read
+    Path,
+}
+
+/// Flags of a conversation.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct TalkArgs {
+    /// What to say first; `@file` adds a file
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+    /// Go on with the newest session of this folder
+    #[arg(short, long = "continue", conflicts_with_all = ["session", "tour", "no_session"])]
+    pub continue_last: bool,
+    /// Open a session: a file, an id, or the beginning of an id
+    #[arg(long, value_name = "PATH|ID", conflicts_with_all = ["tour", "no_session"])]
+    pub session: Option<String>,
+    /// Keep this conversation in memory only
+    #[arg(long)]
+    pub no_session: bool,
+    /// Folder of session files
+    #[arg(long, value_name = "DIR", env = "REGROW_SESSION_DIR")]
+    pub session_dir: Option<PathBuf>,
+    /// Open a copy of a session that shows what a tree is
+    #[arg(long, conflicts_with = "no_session")]
+    pub tour: bool,
+    /// Answer the prompt on stdout and leave
+    #[arg(short, long)]
+    pub print: bool,
+    /// What goes to stdout
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub mode: Option<OutputMode>,
+    /// Provider to use
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Model to use; `provider/model` names both
+    #[arg(long, value_name = "ID")]
+    pub model: Option<String>,
+    /// Thinking level: off, minimal, low, medium, high, xhigh
+    #[arg(long, value_name = "LEVEL")]
+    pub thinking: Option<String>,
+    /// Only these tools, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Option<Vec<String>>,
+    /// What may be done without asking: ask, edits, full
+    #[arg(long, value_name = "MODE")]
+    pub permission: Option<String>,
+    /// Text in place of the built-in system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub system_prompt: Option<String>,
+    /// Text added to the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub append_system_prompt: Option<String>,
+    /// Folder to work in
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Trust the settings of this folder from now on
+    #[arg(long)]
+    pub trust: bool,
+}
+
+/// See [`TalkArgs::mode`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputMode {
+    /// The answer's text
+    Text,
+    /// Session events as JSON Lines
+    Json,
+}

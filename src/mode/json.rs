@@ -1,0 +1,55 @@
+//! `--mode json`: one prompt in, every session event out as one line of JSON.
+
+use std::io::Write;
+
+use super::print::{RunEnd, say};
+use crate::agent_session::SessionHandle;
+use crate::agent_session::command::SessionCommand;
+use crate::agent_session::event::{ActivityKind, SessionEvent};
+use crate::agent_session::queue::Prompt;
+use crate::message::{Message, StopReason};
+use crate::session::entry::EntryBody;
+
+/// Says `prompt` and writes the session's events to `out` until it is idle again.
+///
+/// # Errors
+/// `out` cannot be written.
+pub async fn run(
+    mut handle: SessionHandle,
+    prompt: Prompt,
+    out: &mut (impl Write + Send),
+) -> std::io::Result<RunEnd> {
+    say(&handle, prompt);
+    let mut end = RunEnd::Answered;
+    let mut started = false;
+    loop {
+        let event = tokio::select! {
+            event = handle.events.recv() => event,
+            _ = tokio::signal::ctrl_c() => {
+                handle.commands.send(SessionCommand::Abort).ok();
+                end = RunEnd::Interrupted;
+                continue;
+            }
+        };
+        let Some(event) = event else { return Ok(end) };
+        serde_json::to_writer(&mut *out, &event)?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+        match event {
+            SessionEvent::Ended => return Ok(end),
+            SessionEvent::Activity { kind: ActivityKind::Idle } if started => {
+                handle.commands.send(SessionCommand::Quit).ok();
+            }
+            SessionEvent::Activity { .. } => started = true,
+            SessionEvent::Appended { entry } => {
+                if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body
+                    && end != RunEnd::Interrupted
+                {
+                    let failed = answer.stop_reason == StopReason::Error;
+                    end = if failed { RunEnd::Failed } else { RunEnd::Answered };
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Shells without a screen: one prompt in, text or events out (SPEC section 12).
+
+pub mod json;
+pub mod print;

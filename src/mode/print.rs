@@ -1,0 +1,99 @@
+//! `-p`: one prompt, the answer on stdout, everything else on stderr, and out.
+
+use std::io::Write;
+
+use crate::agent_session::SessionHandle;
+use crate::agent_session::command::{Delivery, SessionCommand};
+use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
+use crate::agent_session::queue::Prompt;
+use crate::message::{Message, StopReason};
+use crate::session::entry::EntryBody;
+
+/// How a run without a screen ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The last answer is complete.
+    Answered,
+    /// It failed; stderr says why.
+    Failed,
+    /// Ctrl+C.
+    Interrupted,
+}
+
+/// Says `prompt`, writes each complete answer's text to `out` and what went wrong to `errors`.
+///
+/// # Errors
+/// `out` cannot be written, for example because the pipe's reader has gone.
+pub async fn run(
+    mut handle: SessionHandle,
+    prompt: Prompt,
+    out: &mut (impl Write + Send),
+    errors: &mut (impl Write + Send),
+) -> std::io::Result<RunEnd> {
+    say(&handle, prompt);
+    let mut end = RunEnd::Answered;
+    let mut started = false;
+    loop {
+        let event = tokio::select! {
+            event = handle.events.recv() => event,
+            _ = tokio::signal::ctrl_c() => {
+                handle.commands.send(SessionCommand::Abort).ok();
+                end = RunEnd::Interrupted;
+                continue;
+            }
+        };
+        match event {
+            None | Some(SessionEvent::Ended) => return Ok(end),
+            Some(SessionEvent::Activity { kind: ActivityKind::Idle }) if started => {
+                handle.commands.send(SessionCommand::Quit).ok();
+            }
+            Some(SessionEvent::Activity { .. }) => started = true,
+            Some(SessionEvent::Appended { entry }) => {
+                if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body {
+                    started = true;
+                    let text = answer.text();
+                    if !text.is_empty() {
+                        writeln!(out, "{}", text.trim_end())?;
+                        out.flush()?;
+                    }
+                    if let Some(error) =
+                        failure(answer.stop_reason, answer.error_message.as_deref())
+                    {
+                        writeln!(errors, "regrow: {error}")?;
+                        if end != RunEnd::Interrupted {
+                            end = RunEnd::Failed;
+                        }
+                    } else if end != RunEnd::Interrupted {
+                        end = RunEnd::Answered;
+                    }
+                }
+            }
+            Some(SessionEvent::Notice { level, text }) if level != NoticeLevel::Info => {
+                writeln!(errors, "regrow: {text}")?;
+            }
+            Some(SessionEvent::Retry { error, delay_ms, .. }) => {
+                writeln!(errors, "regrow: {error}; again in {:.1} s", delay_ms as f64 / 1000.0)?;
+            }
+            Some(SessionEvent::CompactionEnd { error: Some(error), .. }) => {
+                writeln!(errors, "regrow: {error}")?;
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Hands the prompt to the session.
+pub(super) fn say(handle: &SessionHandle, prompt: Prompt) {
+    let Prompt { text, images } = prompt;
+    let command = SessionCommand::Prompt { text, images, delivery: Delivery::FollowUp };
+    // A session that is gone answers with the end of its events.
+    handle.commands.send(command).ok();
+}
+
+fn failure(reason: StopReason, words: Option<&str>) -> Option<&str> {
+    match reason {
+        StopReason::Error => Some(words.unwrap_or("the request failed")),
+        StopReason::Length => Some("the answer was cut off at the output limit"),
+        _ => None,
+    }
+}

@@ -1,0 +1,85 @@
+//! The sub-commands that need neither a session nor a terminal.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+
+use super::places::Folders;
+use super::talk::settings_places;
+use crate::cli::{Cli, ConfigCommand};
+use crate::provider::Providers;
+use crate::provider::registry::ProviderRegistry;
+use crate::settings::file::load;
+
+/// `regrow models [FILTER]`.
+pub(super) fn models(filter: Option<&str>) -> anyhow::Result<ExitCode> {
+    let folders = Folders::find()?;
+    let cwd = std::env::current_dir()?;
+    let resolved = match load(&settings_places(&folders, &cwd), std::env::vars(), &[]) {
+        Ok(resolved) => resolved,
+        Err(errors) => return mistakes(&errors),
+    };
+    let registry = ProviderRegistry::from_environment(&resolved.settings, &folders.config)?;
+    let mut out = std::io::stdout().lock();
+    let wanted = filter.unwrap_or_default().to_lowercase();
+    for model in registry.models() {
+        let name = model.model_ref().to_string();
+        if !name.to_lowercase().contains(&wanted) {
+            continue;
+        }
+        let ready = if registry.provider_for(&model).is_ok() { "ready" } else { "no key" };
+        writeln!(
+            out,
+            "{name:<50} {:>9} window {:>8} out  ${:.2}/${:.2} per million  {ready}",
+            model.context_window, model.max_tokens, model.price.input, model.price.output
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `regrow config …`.
+pub(super) fn config(what: ConfigCommand) -> anyhow::Result<ExitCode> {
+    let folders = Folders::find()?;
+    let cwd = std::env::current_dir()?;
+    let places = settings_places(&folders, &cwd);
+    let mut out = std::io::stdout().lock();
+    match what {
+        ConfigCommand::Schema => {
+            let schema = crate::settings::schema::schema();
+            writeln!(out, "{}", serde_json::to_string_pretty(schema)?)?;
+        }
+        ConfigCommand::Path => {
+            writeln!(out, "{}", places.user.display())?;
+            if let Some(project) = &places.project {
+                let folder = project.join(crate::settings::file::PROJECT_FOLDER);
+                writeln!(out, "{}", folder.display())?;
+            }
+        }
+        ConfigCommand::Show => match load(&places, std::env::vars(), &[]) {
+            Ok(resolved) => {
+                for shown in resolved.shown {
+                    let value = shown.value.unwrap_or_default();
+                    writeln!(out, "{} = {value}  ({})", shown.key, shown.origin)?;
+                }
+            }
+            Err(errors) => return mistakes(&errors),
+        },
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn mistakes(errors: &[crate::settings::origin::SettingsError]) -> anyhow::Result<ExitCode> {
+    for error in errors {
+        writeln!(std::io::stderr(), "regrow: {error}")?;
+    }
+    Ok(ExitCode::from(2))
+}
+
+/// `regrow completions SHELL`.
+pub(super) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "regrow", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,46 @@
+//! The composition root: the only place that picks real implementations, and what the program does
+//! with a command line (SPEC section 12).
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Command};
+
+mod commands;
+mod log;
+mod places;
+mod prompt_args;
+mod prompts;
+mod session_choice;
+mod stamp;
+mod talk;
+
+/// Carries out a command line and gives the exit code: 0 ok, 1 failure, 2 usage, 130 interrupted.
+///
+/// # Errors
+/// Whatever stopped it; [`report`] puts it into words.
+pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        None => talk::talk(&cli.talk),
+        Some(Command::Models { filter }) => commands::models(filter.as_deref()),
+        Some(Command::Config { what }) => commands::config(what),
+        Some(Command::Completions { shell }) => commands::completions(shell),
+    }
+}
+
+/// Writes an error and its causes to stderr. A reader of our output that has gone is no error.
+pub fn report(error: &anyhow::Error) {
+    let gone = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+    if !gone {
+        // Nothing is left to tell it to when stderr is gone too.
+        writeln!(std::io::stderr(), "regrow: {error:#}").ok();
+    }
+}
+
+/// Whether a person sits at both ends.
+fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}

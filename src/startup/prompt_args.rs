@@ -1,0 +1,106 @@
+//! The first prompt from the command line: words, `@file` arguments and what is piped in
+//! (SPEC section 12).
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use base64::Engine;
+
+use crate::agent_session::queue::Prompt;
+use crate::message::Image;
+use crate::tool::resolve_path;
+
+/// Largest file that is taken into a prompt, in bytes.
+const MAX_FILE: u64 = 1024 * 1024;
+/// Largest image, in bytes.
+const MAX_IMAGE: u64 = 5 * 1024 * 1024;
+
+/// Builds the prompt; `None` when there is nothing to say.
+///
+/// # Errors
+/// A file that cannot be read or is too large; the sentence names it.
+pub(super) fn build_prompt(
+    words: &[String],
+    cwd: &Path,
+    piped: Option<&mut dyn Read>,
+) -> anyhow::Result<Option<Prompt>> {
+    let mut files = String::new();
+    let mut prompt = Prompt::default();
+    let mut said = Vec::new();
+    for word in words {
+        match word.strip_prefix('@').filter(|path| !path.is_empty()) {
+            Some(path) => attach(path, cwd, &mut files, &mut prompt.images)?,
+            None => said.push(word.as_str()),
+        }
+    }
+    let mut input = String::new();
+    if let Some(piped) = piped {
+        piped.read_to_string(&mut input).context("cannot read what is piped in as UTF-8 text")?;
+    }
+    let parts = [files.trim_end(), input.trim_end(), &said.join(" ")];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    prompt.text = parts.join("\n\n");
+    Ok((!prompt.text.is_empty() || !prompt.images.is_empty()).then_some(prompt))
+}
+
+fn attach(
+    path: &str,
+    cwd: &Path,
+    files: &mut String,
+    images: &mut Vec<Image>,
+) -> anyhow::Result<()> {
+    let full = resolve_path(cwd, path);
+    let size = std::fs::metadata(&full).with_context(|| format!("cannot read @{path}"))?.len();
+    if size > MAX_IMAGE {
+        bail!("@{path} is too large to send ({size} bytes)");
+    }
+    let bytes = std::fs::read(&full).with_context(|| format!("cannot read @{path}"))?;
+    if let Some(kind) = infer::get(&bytes).filter(|kind| kind.mime_type().starts_with("image/")) {
+        let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+        images.push(Image { data, mime_type: kind.mime_type().to_owned() });
+        return Ok(());
+    }
+    if size > MAX_FILE {
+        bail!("@{path} is too large to send ({size} bytes); let the agent read the part it needs");
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        bail!("@{path} is neither UTF-8 text nor an image");
+    };
+    files.push_str(&format!("<file path=\"{path}\">\n{}\n</file>\n\n", text.trim_end()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(Into::into).collect()
+    }
+
+    #[test]
+    fn section_12_words_files_and_input_make_one_prompt() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.txt"), "에이\n").unwrap();
+        let mut piped: &[u8] = b"from a pipe\n";
+        let prompt =
+            build_prompt(&words("explain this @a.txt please"), dir.path(), Some(&mut piped));
+        assert_eq!(
+            prompt.unwrap().unwrap().text,
+            "<file path=\"a.txt\">\n에이\n</file>\n\nfrom a pipe\n\nexplain this please"
+        );
+        assert_eq!(build_prompt(&[], dir.path(), None).unwrap(), None);
+    }
+
+    #[test]
+    fn section_12_images_are_attached_and_missing_files_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let png = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
+        std::fs::write(dir.path().join("p.png"), png).unwrap();
+        let prompt = build_prompt(&words("@p.png"), dir.path(), None).unwrap().unwrap();
+        assert_eq!(prompt.images[0].mime_type, "image/png");
+        let error = build_prompt(&words("@none"), dir.path(), None).unwrap_err();
+        assert!(error.to_string().contains("@none"), "{error}");
+    }
+}

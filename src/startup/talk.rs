@@ -1,0 +1,210 @@
+//! From flags to a conversation: settings, models, tools, session, and the shell that shows it.
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+
+use super::places::Folders;
+use super::prompt_args::build_prompt;
+use super::prompts::DiskPrompts;
+use super::session_choice::{Chosen, choose_session};
+use super::stamp::SystemStamper;
+use super::{has_terminal, log};
+use crate::agent_session::queue::Prompt;
+use crate::agent_session::{AgentSession, Attendance, Commands, SessionDeps, SessionHandle};
+use crate::cli::{OutputMode, TalkArgs};
+use crate::compaction::summarizer::Summarizer;
+use crate::compaction::tokens::Estimator;
+use crate::mode::print::RunEnd;
+use crate::provider::ThinkingLevel;
+use crate::provider::registry::ProviderRegistry;
+use crate::provider::retry::RetryPolicy;
+use crate::settings::Settings;
+use crate::settings::file::{Places, Resolved, load, project_root};
+use crate::settings::layers::Override;
+use crate::settings::trust;
+use crate::tool::builtin::builtin;
+
+/// Runs a conversation on the screen, or one prompt without it.
+///
+/// # Errors
+/// Settings, session or model are not to be had; the sentence says what to do.
+pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
+    let on_screen = !args.print && args.mode.is_none() && has_terminal();
+    let cwd = working_folder(args.cwd.as_deref())?;
+    let folders = Folders::find()?;
+    let Some(resolved) = read_settings(args, &folders, &cwd)? else {
+        return Ok(ExitCode::from(2));
+    };
+    let debug = std::env::var("AGENT_DEBUG_LOGGING").ok();
+    let debug = crate::settings::file::debug_logging(debug.as_deref(), &cwd);
+    let _log = log::start_log(&folders.state, debug);
+    let settings = Arc::new(resolved.settings);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start")?;
+    let prompt = first_prompt(args, &cwd)?;
+    if !on_screen && prompt.is_none() {
+        bail!("nothing to say: give a prompt, or start regrow in a terminal");
+    }
+    let attendance = if on_screen { Attendance::Attended } else { Attendance::Unattended };
+    let end = runtime.block_on(async {
+        let started =
+            start(args, &folders, &cwd, settings.clone(), attendance, resolved.notices).await?;
+        let session = tokio::spawn(started.session.run(started.commands));
+        let end = show(args, started.handle, prompt, on_screen, &settings).await;
+        // The session ends by itself once its shell has gone; its last write must not be cut off.
+        session.await.ok();
+        end
+    })?;
+    Ok(match end {
+        RunEnd::Answered => ExitCode::SUCCESS,
+        RunEnd::Failed => ExitCode::FAILURE,
+        RunEnd::Interrupted => ExitCode::from(130),
+    })
+}
+
+fn working_folder(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let cwd = match chosen {
+        Some(chosen) => {
+            chosen.canonicalize().with_context(|| format!("cannot work in {}", chosen.display()))?
+        }
+        None => {
+            std::env::current_dir().context("the folder you are in is gone; cd somewhere else")?
+        }
+    };
+    if !cwd.is_dir() {
+        bail!("{} is not a folder", cwd.display());
+    }
+    Ok(cwd)
+}
+
+/// The settings in force; `None`, after all mistakes are written to stderr, when there are any.
+fn read_settings(
+    args: &TalkArgs,
+    folders: &Folders,
+    cwd: &Path,
+) -> anyhow::Result<Option<Resolved>> {
+    let root = project_root(cwd);
+    let places = settings_places(folders, cwd);
+    if args.trust {
+        trust::trust(&places.trust, &root)?;
+    }
+    match load(&places, std::env::vars(), &overrides(args)) {
+        Ok(resolved) => Ok(Some(resolved)),
+        Err(errors) => {
+            for error in errors {
+                writeln!(std::io::stderr(), "regrow: {error}")?;
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Where settings are looked for when working in `cwd`.
+pub(super) fn settings_places(folders: &Folders, cwd: &Path) -> Places {
+    Places {
+        user: folders.config.clone(),
+        project: Some(project_root(cwd)),
+        trust: folders.config.join("trusted-folders"),
+    }
+}
+
+fn overrides(args: &TalkArgs) -> Vec<Override> {
+    let text = |option: &str, key: &'static str, value: Option<String>| {
+        value.map(|text| Override { option: option.to_owned(), key, text })
+    };
+    [
+        text("--provider", "provider", args.provider.clone()),
+        text("--model", "model", args.model.clone()),
+        text("--thinking", "thinking", args.thinking.clone()),
+        text("--permission", "permissions.mode", args.permission.clone()),
+        text("--tools", "tools", args.tools.as_ref().map(|names| names.join(","))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn first_prompt(args: &TalkArgs, cwd: &Path) -> anyhow::Result<Option<Prompt>> {
+    let mut stdin = std::io::stdin();
+    let piped: Option<&mut dyn Read> = if stdin.is_terminal() { None } else { Some(&mut stdin) };
+    build_prompt(&args.prompt, cwd, piped)
+}
+
+/// A session that is ready to run, and its shell's handle.
+struct Started {
+    session: AgentSession,
+    commands: Commands,
+    handle: SessionHandle,
+}
+
+async fn start(
+    args: &TalkArgs,
+    folders: &Folders,
+    cwd: &Path,
+    settings: Arc<Settings>,
+    attendance: Attendance,
+    notices: Vec<String>,
+) -> anyhow::Result<Started> {
+    let stamper = Arc::new(SystemStamper);
+    let estimator = Estimator::default();
+    let chosen_dir =
+        args.session_dir.clone().or_else(|| settings.session_dir.clone().map(PathBuf::from));
+    let session_dir = folders.sessions(cwd, chosen_dir.as_deref());
+    let Chosen { store, mut warnings } =
+        choose_session(args, &session_dir, cwd, estimator, stamper.as_ref())?;
+    warnings.splice(0..0, notices);
+    let registry = Arc::new(ProviderRegistry::from_environment(&settings, &folders.config)?);
+    let model = registry.choose_model(settings.provider.as_deref(), settings.model.as_deref())?;
+    let thinking = settings.thinking.as_deref().and_then(ThinkingLevel::parse).unwrap_or_default();
+    let tools = match &settings.tools {
+        Some(names) => builtin().only(names),
+        None => builtin(),
+    };
+    let summarizer = Arc::new(Summarizer::new(registry.clone(), settings.clone(), estimator));
+    let deps = SessionDeps {
+        providers: registry,
+        tools,
+        settings,
+        stamper,
+        prompts: Arc::new(DiskPrompts {
+            user_folder: folders.config.clone(),
+            own: args.system_prompt.clone(),
+            appended: args.append_system_prompt.clone(),
+        }),
+        summarizer,
+        retry: RetryPolicy::default().nothing_executed(),
+        attendance,
+        estimator,
+        session_dir,
+    };
+    let (session, commands, handle) = AgentSession::new(deps, store, warnings, model, thinking);
+    Ok(Started { session, commands, handle })
+}
+
+/// Hands the session to its shell.
+async fn show(
+    args: &TalkArgs,
+    handle: SessionHandle,
+    prompt: Option<Prompt>,
+    on_screen: bool,
+    settings: &Settings,
+) -> anyhow::Result<RunEnd> {
+    if on_screen {
+        let _ = settings;
+        return Ok(RunEnd::Answered);
+    }
+    let prompt = prompt.unwrap_or_default();
+    let mut out = std::io::stdout();
+    let end = match args.mode {
+        Some(OutputMode::Json) => crate::mode::json::run(handle, prompt, &mut out).await?,
+        _ => crate::mode::print::run(handle, prompt, &mut out, &mut std::io::stderr()).await?,
+    };
+    Ok(end)
+}
