@@ -6,10 +6,8 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use super::places::Folders;
-use super::talk::settings_places;
+use super::talk::{registry, settings_places};
 use crate::cli::{Cli, ConfigCommand};
-use crate::provider::Providers;
-use crate::provider::registry::ProviderRegistry;
 use crate::settings::file::load;
 
 /// `regrow models [FILTER]`.
@@ -20,15 +18,16 @@ pub(super) fn models(filter: Option<&str>) -> anyhow::Result<ExitCode> {
         Ok(resolved) => resolved,
         Err(errors) => return mistakes(&errors),
     };
-    let registry = ProviderRegistry::from_environment(&resolved.settings, &folders.config)?;
+    let registry = registry(&resolved.settings, &folders);
     let mut out = std::io::stdout().lock();
     let wanted = filter.unwrap_or_default().to_lowercase();
-    for model in registry.models() {
+    for listed in registry.listing() {
+        let model = &listed.model;
         let name = model.model_ref().to_string();
         if !name.to_lowercase().contains(&wanted) {
             continue;
         }
-        let ready = if registry.provider_for(&model).is_ok() { "ready" } else { "no key" };
+        let ready = if listed.usable { "ready" } else { "no key" };
         writeln!(
             out,
             "{name:<50} {:>9} window {:>8} out  ${:.2}/${:.2} per million  {ready}",

@@ -20,7 +20,7 @@ use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
 use crate::mode::print::RunEnd;
 use crate::provider::ThinkingLevel;
-use crate::provider::registry::ProviderRegistry;
+use crate::provider::registry::{ProviderRegistry, RegistryFiles};
 use crate::provider::retry::RetryPolicy;
 use crate::settings::Settings;
 use crate::settings::file::{Places, Resolved, load, project_root};
@@ -160,7 +160,12 @@ async fn start(
     let Chosen { store, mut warnings } =
         choose_session(args, &session_dir, cwd, estimator, stamper.as_ref())?;
     warnings.splice(0..0, notices);
-    let registry = Arc::new(ProviderRegistry::from_environment(&settings, &folders.config)?);
+    let registry = Arc::new(registry(&settings, folders));
+    warnings.extend(registry.warnings());
+    if attendance == Attendance::Unattended && registry.is_unconfigured() {
+        // On the screen this happens behind the first frame.
+        registry.find_local().await;
+    }
     let model = registry.choose_model(settings.provider.as_deref(), settings.model.as_deref())?;
     let thinking = settings.thinking.as_deref().and_then(ThinkingLevel::parse).unwrap_or_default();
     let tools = match &settings.tools {
@@ -186,6 +191,15 @@ async fn start(
     };
     let (session, commands, handle) = AgentSession::new(deps, store, warnings, model, thinking);
     Ok(Started { session, commands, handle })
+}
+
+/// The models and their keys. Reads nothing yet.
+pub(super) fn registry(settings: &Settings, folders: &Folders) -> ProviderRegistry {
+    let files = RegistryFiles {
+        models: Some(folders.config.join("models.json")),
+        keys: Some(folders.config.join("auth.json")),
+    };
+    ProviderRegistry::new(settings, std::env::vars().collect(), files)
 }
 
 /// Hands the session to its shell.
