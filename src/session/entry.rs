@@ -265,6 +265,8 @@ impl EntryBody {
                     .ok_or_else(|| serde_json::Error::custom("message entry without `message`"))?;
                 Self::Message { message: serde_json::from_value(message)? }
             }
+            // oh-my-pi names models for other jobs too; only the default one answers the person.
+            "model_change" if is_for_another_job(&fields) => Self::Unknown(fields),
             "model_change" => {
                 // oh-my-pi writes `model: "provider/id"`, pi writes the two apart.
                 if let Some(model) = text(&mut fields, "model") {
@@ -300,6 +302,10 @@ impl EntryBody {
             _ => Self::Unknown(fields),
         })
     }
+}
+
+fn is_for_another_job(model_change: &Map<String, Value>) -> bool {
+    model_change.get("role").and_then(Value::as_str).is_some_and(|role| role != "default")
 }
 
 #[cfg(test)]
@@ -355,6 +361,11 @@ mod tests {
             entry.body,
             EntryBody::ModelChange { provider: "openai".into(), model_id: "gpt/5".into() }
         );
+        let small = json!({"type": "model_change", "id": "a", "parentId": null, "role": "smol",
+                           "timestamp": "2026-01-14T15:00:37.013Z", "model": "openai/mini"});
+        let entry: SessionEntry = serde_json::from_value(small.clone()).unwrap();
+        assert!(matches!(entry.body, EntryBody::Unknown(_)));
+        check_round_trip(small);
         let entry: SessionEntry =
             serde_json::from_value(json!({"type": "branch_summary", "id": "a",
             "parentId": null, "fromId": "b", "summary": "s", "fromHook": true}))

@@ -335,23 +335,6 @@ impl SessionTree {
         index
     }
 
-    /// Hangs a root below a node that came later in the file. Returns `false`, and marks the root
-    /// as an orphan, when that would close a circle (F91).
-    pub fn adopt(&mut self, root: NodeIndex, parent: NodeIndex) -> bool {
-        if self.ancestors(parent).any(|above| above == root) {
-            self.mark_orphan(root);
-            return false;
-        }
-        self.detach_root(root);
-        self.attach(root, Some(parent));
-        true
-    }
-
-    /// Notes that the parent which a root names is missing.
-    pub fn mark_orphan(&mut self, root: NodeIndex) {
-        self.links[root.get()].orphan = true;
-    }
-
     /// Whether a root stands there only because its parent is missing or lies below it.
     #[must_use]
     pub fn is_orphan(&self, index: NodeIndex) -> bool {
@@ -370,29 +353,6 @@ impl SessionTree {
                 Some(parent) => self.links[parent.get()].first_child = Some(index),
                 None => self.first_root = Some(index),
             },
-        }
-    }
-
-    /// Takes a root out of the list of roots. Costs the number of roots; only damaged files need it.
-    fn detach_root(&mut self, root: NodeIndex) {
-        let next = self.links[root.get()].next_sibling.take();
-        if self.first_root == Some(root) {
-            self.first_root = next;
-            if next.is_none() {
-                self.last_root = None;
-            }
-            return;
-        }
-        let mut walk = self.first_root;
-        while let Some(here) = walk {
-            walk = self.links[here.get()].next_sibling;
-            if walk == Some(root) {
-                self.links[here.get()].next_sibling = next;
-                if next.is_none() {
-                    self.last_root = Some(here);
-                }
-                return;
-            }
         }
     }
 

@@ -8,6 +8,7 @@
     clippy::too_many_lines
 )]
 
+mod sessions;
 mod tidy;
 mod tools;
 mod tour;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 
 /// One comparison of many figures.
-pub(super) struct Tally {
+pub(crate) struct Tally {
     kind: &'static str,
     compared: usize,
     excepted: BTreeMap<&'static str, usize>,
@@ -12,12 +12,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(kind: &'static str) -> Self {
+    pub(crate) fn new(kind: &'static str) -> Self {
         Self { kind, compared: 0, excepted: BTreeMap::new(), differing: Vec::new() }
     }
 
     /// Compares one figure.
-    pub(super) fn compare<T: PartialEq + Debug>(
+    pub(crate) fn compare<T: PartialEq + Debug>(
         &mut self,
         place: impl Display,
         ours: T,
@@ -30,12 +30,12 @@ impl Tally {
     }
 
     /// Leaves a figure out; `why` names the row or the requirement by which it differs.
-    pub(super) fn except(&mut self, why: &'static str) {
+    pub(crate) fn except(&mut self, why: &'static str) {
         *self.excepted.entry(why).or_default() += 1;
     }
 
     /// Prints the counts, and fails if anything differs or less than `least` was compared.
-    pub(super) fn finish(self, least: usize) {
+    pub(crate) fn finish(self, least: usize) {
         println!("{}: {} compared", self.kind, self.compared);
         for (why, count) in &self.excepted {
             println!("    {count} differ on purpose: {why}");
