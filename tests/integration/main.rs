@@ -8,7 +8,9 @@
     clippy::too_many_lines
 )]
 
+mod providers;
 mod sessions;
+mod support;
 mod tidy;
 mod tools;
 mod tour;
