@@ -1,0 +1,509 @@
+//! Markdown → lines for the screen (U1).
+//!
+//! [`render`] draws a whole text. [`Growing`] draws a text that streams: finished blocks are drawn
+//! once, only the open last one again. The source must have passed [`super::text::sanitize`].
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::highlight::Highlights;
+use super::theme::Theme;
+use super::wrap::{Breaking, Margins, wrap};
+
+mod table;
+
+use table::Table;
+
+/// What drawing depends on besides the text.
+#[derive(Clone, Copy)]
+pub struct Page<'a> {
+    /// The styles.
+    pub theme: &'a Theme,
+    /// Columns.
+    pub width: usize,
+    /// Coloured code, as far as it is there.
+    pub highlights: &'a Highlights,
+}
+
+const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS);
+
+/// Draws a text.
+#[must_use]
+pub fn render(source: &str, page: Page<'_>) -> Vec<Line<'static>> {
+    let mut writer = Writer::new(page);
+    for event in Parser::new_ext(source, OPTIONS) {
+        writer.event(event);
+    }
+    writer.lines
+}
+
+/// A text that grows at its end.
+#[derive(Debug, Default)]
+pub struct Growing {
+    source: String,
+    /// Everything before this offset is drawn for good.
+    settled: usize,
+    lines: Vec<Line<'static>>,
+    /// How many of `lines` are drawn for good.
+    settled_lines: usize,
+    /// How much of `source` the lines show, and at what width.
+    shown: Option<(usize, usize)>,
+}
+
+impl Growing {
+    /// Adds to the end.
+    pub fn push(&mut self, text: &str) {
+        self.source.push_str(text);
+    }
+
+    /// The text so far.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The lines as last brought up to date.
+    #[must_use]
+    pub fn lines(&self) -> &[Line<'static>] {
+        &self.lines
+    }
+
+    /// Forgets what was drawn, because the theme or the width changed.
+    pub fn redraw(&mut self) {
+        self.settled = 0;
+        self.settled_lines = 0;
+        self.lines.clear();
+        self.shown = None;
+    }
+
+    /// Brings the lines up to date.
+    pub fn update(&mut self, page: Page<'_>) {
+        let target = (self.source.len(), page.width);
+        if self.shown == Some(target) {
+            return;
+        }
+        if self.shown.is_some_and(|(_, width)| width != page.width) {
+            self.redraw();
+        }
+        self.lines.truncate(self.settled_lines);
+        let open = last_block(&self.source[self.settled..]);
+        if open > 0 {
+            let settled = &self.source[self.settled..self.settled + open];
+            Self::append(&mut self.lines, render(settled, page));
+            self.settled += open;
+            self.settled_lines = self.lines.len();
+        }
+        // The open block changes with every piece: its code is coloured once it is whole.
+        let plain = Highlights::off();
+        let open_page = Page { highlights: &plain, ..page };
+        Self::append(&mut self.lines, render(&self.source[self.settled..], open_page));
+        self.shown = Some(target);
+    }
+
+    /// Blocks are a blank line apart.
+    fn append(lines: &mut Vec<Line<'static>>, more: Vec<Line<'static>>) {
+        if !lines.is_empty() && !more.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.extend(more);
+    }
+}
+
+/// Where the line begins on which the last top-level block starts.
+fn last_block(source: &str) -> usize {
+    let mut depth = 0usize;
+    let mut last = 0;
+    for (event, Range { start, .. }) in Parser::new_ext(source, OPTIONS).into_offset_iter() {
+        match event {
+            Event::Start(_) => {
+                if depth == 0 {
+                    last = start;
+                }
+                depth += 1;
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ if depth == 0 => last = start,
+            _ => {}
+        }
+    }
+    source[..last].rfind('\n').map_or(0, |feed| feed + 1)
+}
+
+/// A block that holds blocks.
+enum Container {
+    /// A list: the number of its next item, when it has numbers.
+    List(Option<u64>),
+    /// An item: what stands at the left of its first line until that is written, and its indent.
+    Item { mark: Option<String>, indent: usize },
+    /// A quotation.
+    Quote,
+}
+
+/// Turns the parser's events into lines.
+struct Writer<'a> {
+    page: Page<'a>,
+    lines: Vec<Line<'static>>,
+    containers: Vec<Container>,
+    /// The text of the block that is being read.
+    spans: Vec<Span<'static>>,
+    styles: Vec<Style>,
+    /// Whether the next block is to be set off by a blank line.
+    gap: bool,
+    code: Option<(String, String)>,
+    table: Option<Table>,
+    link: Option<(String, usize)>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(page: Page<'a>) -> Self {
+        Self {
+            page,
+            lines: Vec::new(),
+            containers: Vec::new(),
+            spans: Vec::new(),
+            styles: vec![page.theme.text],
+            gap: false,
+            code: None,
+            table: None,
+            link: None,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.code {
+                Some((_, code)) => code.push_str(&text),
+                None => self.text(&text),
+            },
+            Event::Code(code) | Event::InlineMath(code) | Event::DisplayMath(code) => {
+                self.inline_code(&code);
+            }
+            Event::SoftBreak | Event::HardBreak => self.text("\n"),
+            Event::Html(html) | Event::InlineHtml(html) => self.text(&html),
+            Event::Rule => self.rule(),
+            Event::TaskListMarker(done) => {
+                self.text(if done { "[x] " } else { "[ ] " });
+            }
+            Event::FootnoteReference(name) => self.text(&format!("[{name}]")),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Heading { level, .. } => {
+                let mut style = self.page.theme.heading;
+                if level == HeadingLevel::H1 {
+                    style = style.add_modifier(Modifier::UNDERLINED);
+                }
+                self.styles.push(style);
+            }
+            Tag::BlockQuote(_) => {
+                self.flush();
+                self.containers.push(Container::Quote);
+            }
+            Tag::CodeBlock(kind) => {
+                self.flush();
+                let language = match kind {
+                    CodeBlockKind::Fenced(info) => {
+                        info.split([' ', ',', '{']).next().unwrap_or_default().to_owned()
+                    }
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some((language, String::new()));
+            }
+            Tag::List(start) => {
+                self.flush();
+                self.containers.push(Container::List(start));
+            }
+            Tag::Item => self.item(),
+            Tag::Table(alignments) => self.table = Some(Table::new(alignments)),
+            Tag::TableCell => self.spans.clear(),
+            Tag::Emphasis => self.push_modifier(Modifier::ITALIC),
+            Tag::Strong => self.push_modifier(Modifier::BOLD),
+            Tag::Strikethrough => self.push_modifier(Modifier::CROSSED_OUT),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.link = Some((dest_url.into_string(), self.spans.len()));
+                self.styles.push(self.style().patch(self.page.theme.link));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => {
+                self.flush();
+                self.gap = true;
+            }
+            TagEnd::Heading(_) => {
+                self.styles.pop();
+                self.flush();
+                self.gap = true;
+            }
+            TagEnd::CodeBlock => self.code_block(),
+            TagEnd::BlockQuote(_) | TagEnd::List(_) => {
+                self.flush();
+                self.containers.pop();
+                self.gap = true;
+            }
+            TagEnd::Item => {
+                self.flush();
+                // An item without any text still shows its mark.
+                if matches!(self.containers.last(), Some(Container::Item { mark: Some(_), .. })) {
+                    self.write_spans(&[Span::raw("")]);
+                }
+                self.containers.pop();
+                self.gap = false;
+            }
+            TagEnd::Table => self.finish_table(),
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.spans);
+                if let Some(table) = &mut self.table {
+                    table.cell(cell);
+                }
+            }
+            TagEnd::TableHead | TagEnd::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.end_row();
+                }
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    fn push_modifier(&mut self, modifier: Modifier) {
+        self.styles.push(self.style().add_modifier(modifier));
+    }
+
+    fn text(&mut self, text: &str) {
+        let style = self.style();
+        match self.spans.last_mut() {
+            Some(last) if last.style == style => last.content.to_mut().push_str(text),
+            _ => self.spans.push(Span::styled(text.to_owned(), style)),
+        }
+    }
+
+    fn inline_code(&mut self, code: &str) {
+        let theme = self.page.theme;
+        let text = if theme.colourless { format!("`{code}`") } else { code.to_owned() };
+        self.spans.push(Span::styled(text, self.style().patch(theme.code)));
+    }
+
+    /// A link whose text is not its address shows the address too: text can lie.
+    fn end_link(&mut self) {
+        self.styles.pop();
+        let Some((address, from)) = self.link.take() else { return };
+        let shown: String =
+            self.spans.iter().skip(from).map(|span| span.content.as_ref()).collect();
+        let bare = address.strip_prefix("mailto:").unwrap_or(&address);
+        if !bare.is_empty() && shown.trim() != bare {
+            let style = self.page.theme.dim;
+            self.spans.push(Span::styled(format!(" ({bare})"), style));
+        }
+    }
+
+    fn item(&mut self) {
+        self.flush();
+        let mark = match self.containers.last_mut() {
+            Some(Container::List(Some(number))) => {
+                let mark = format!("{number}. ");
+                *number += 1;
+                mark
+            }
+            _ => "• ".to_owned(),
+        };
+        let indent = mark.chars().count();
+        self.containers.push(Container::Item { mark: Some(mark), indent });
+    }
+
+    /// What stands at the left of the next block, and of its further lines. Taking it uses up the
+    /// marks of the items that begin here.
+    fn margins(&mut self) -> Margins {
+        let mut margins = Margins::default();
+        for container in &mut self.containers {
+            match container {
+                Container::List(_) => {}
+                Container::Item { mark, indent } => {
+                    let blank = Span::raw(" ".repeat(*indent));
+                    margins.first.push(mark.take().map_or_else(|| blank.clone(), Span::raw));
+                    margins.rest.push(blank);
+                }
+                Container::Quote => {
+                    let bar = Span::styled("> ", self.page.theme.dim);
+                    margins.first.push(bar.clone());
+                    margins.rest.push(bar);
+                }
+            }
+        }
+        margins
+    }
+
+    fn open_block(&mut self) {
+        if std::mem::take(&mut self.gap) && !self.lines.is_empty() {
+            let quotes = self.containers.iter().filter(|c| matches!(c, Container::Quote)).count();
+            let bars = ">".repeat(quotes);
+            self.lines.push(Line::styled(bars, self.page.theme.dim));
+        }
+    }
+
+    /// Writes the text that was read, if any.
+    fn flush(&mut self) {
+        if self.spans.is_empty() {
+            return;
+        }
+        let spans = std::mem::take(&mut self.spans);
+        self.open_block();
+        self.write_spans(&spans);
+    }
+
+    fn write_spans(&mut self, spans: &[Span<'_>]) {
+        let margins = self.margins();
+        self.lines.extend(wrap(spans, self.page.width, &margins, Breaking::Words));
+    }
+
+    fn rule(&mut self) {
+        self.flush();
+        self.open_block();
+        let width = self.page.width.min(40);
+        self.lines.push(Line::styled("─".repeat(width), self.page.theme.dim));
+        self.gap = true;
+    }
+
+    fn code_block(&mut self) {
+        let Some((language, code)) = self.code.take() else { return };
+        self.open_block();
+        let mut margins = self.margins();
+        let bar = Span::styled("│ ", self.page.theme.dim);
+        margins.first.push(bar.clone());
+        margins.rest.push(bar);
+        let code = code.strip_suffix('\n').unwrap_or(&code);
+        let coloured = self.page.highlights.get(&language, code);
+        for (number, text) in code.split('\n').enumerate() {
+            let spans = match coloured.as_ref().and_then(|lines| lines.get(number)) {
+                Some(spans) => spans.clone(),
+                None => vec![Span::styled(text.to_owned(), self.page.theme.text)],
+            };
+            self.lines.extend(wrap(&spans, self.page.width, &margins, Breaking::Anywhere));
+            margins.first.clone_from(&margins.rest);
+        }
+        self.gap = true;
+    }
+
+    fn finish_table(&mut self) {
+        let Some(table) = self.table.take() else { return };
+        self.open_block();
+        let margins = self.margins();
+        let taken: usize = margins.rest.iter().map(Span::width).sum();
+        let rows = table.draw(self.page.width.saturating_sub(taken), self.page.theme);
+        for (number, row) in rows.into_iter().enumerate() {
+            let margin = if number == 0 { &margins.first } else { &margins.rest };
+            self.lines.push(Line::from([margin.clone(), row.spans].concat()));
+        }
+        self.gap = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::text::width;
+
+    fn draw(source: &str, columns: usize) -> Vec<String> {
+        let theme = Theme::dark();
+        let highlights = Highlights::default();
+        let page = Page { theme: &theme, width: columns, highlights: &highlights };
+        render(source, page).iter().map(ToString::to_string).collect()
+    }
+
+    #[track_caller]
+    fn check(source: &str, columns: usize, expected: &[&str]) {
+        assert_eq!(draw(source, columns), expected, "{source}");
+    }
+
+    #[test]
+    fn u1_paragraphs_headings_and_rules() {
+        check("# Title\ntext *with* **stress**\n\nmore", 30, &["Title", "", "text with stress", "", "more"]);
+        check("a\nb\n\n---\n\nc", 10, &["a", "b", "", "──────────", "", "c"]);
+    }
+
+    #[test]
+    fn u1_lists_hang_and_nest() {
+        check("- one two three\n- b\n  - c", 10, &["• one two", "  three", "• b", "  • c"]);
+        check("9. a\n10. b b b", 8, &["9. a", "10. b b", "    b"]);
+        check("- a\n\n- b\n\n  second", 20, &["• a", "• b", "", "  second"]);
+        check("1. x\n   ```\n   code\n   ```\n2. y", 20, &["1. x", "   │ code", "2. y"]);
+        check("- [x] done\n- [ ] open\n-", 20, &["• [x] done", "• [ ] open", "• "]);
+    }
+
+    #[test]
+    fn u1_quotes_keep_their_sign_on_every_line() {
+        check("> one two\n>\n> - x", 7, &["> one", "> two", ">", "> • x"]);
+    }
+
+    #[test]
+    fn u1_code_stands_behind_a_bar_and_is_not_reflowed() {
+        check("```rust\nfn  a() {\n\n}\n```", 20, &["│ fn  a() {", "│ ", "│ }"]);
+        check("text\n```\nopen", 20, &["text", "", "│ open"]);
+    }
+
+    #[test]
+    fn u1_links_show_where_they_lead() {
+        check("[here](https://x.io/a) <https://y.io>", 60, &["here (https://x.io/a) https://y.io"]);
+        check("<b>html</b> stays", 40, &["<b>html</b> stays"]);
+    }
+
+    #[test]
+    fn f83_korean_wraps_by_columns() {
+        let lines = draw("- 가나다 라마바 사아자\n", 10);
+        assert_eq!(lines, ["• 가나다", "  라마바", "  사아자"]);
+        assert!(lines.iter().all(|line| width(line) <= 10));
+    }
+
+    /// Whatever the pieces in which a text arrives, it ends up drawn as if it had come at once.
+    #[test]
+    fn f88_streaming_draws_what_drawing_at_once_draws() {
+        let source = "# A\n\npara one\ntwo\n\n- a\n- b\n\n  c\n\n1. x\n2. y\n\n```rs\nlet a;\n\nlet b;\n```\n\
+                      after\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n    indented\n\nTitle\n===\nend";
+        let theme = Theme::dark();
+        let highlights = Highlights::default();
+        let page = Page { theme: &theme, width: 30, highlights: &highlights };
+        for step in [1, 3, 7, 50] {
+            let mut growing = Growing::default();
+            let characters: Vec<char> = source.chars().collect();
+            for piece in characters.chunks(step) {
+                growing.push(&piece.iter().collect::<String>());
+                growing.update(page);
+            }
+            assert_eq!(growing.lines(), render(source, page), "in pieces of {step}");
+        }
+    }
+
+    #[test]
+    fn f88_finished_blocks_are_drawn_once() {
+        let theme = Theme::dark();
+        let highlights = Highlights::default();
+        let page = Page { theme: &theme, width: 30, highlights: &highlights };
+        let mut growing = Growing::default();
+        growing.push("one\n\ntwo\n\nthr");
+        growing.update(page);
+        assert_eq!(&growing.source[growing.settled..], "thr");
+        growing.push("ee\n\n```\ncode\n\nmore code");
+        growing.update(page);
+        assert_eq!(&growing.source[growing.settled..], "```\ncode\n\nmore code");
+    }
+}
