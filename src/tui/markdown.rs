@@ -114,8 +114,10 @@ impl Growing {
     }
 }
 
-/// Where the line begins on which the last top-level block starts.
+/// Where the line begins on which the last top-level block starts. Only whole lines count: a row of
+/// a table that has just begun still looks like a paragraph.
 fn last_block(source: &str) -> usize {
+    let source = &source[..source.rfind('\n').map_or(0, |feed| feed + 1)];
     let mut depth = 0usize;
     let mut last = 0;
     for (event, Range { start, .. }) in Parser::new_ext(source, OPTIONS).into_offset_iter() {
@@ -140,8 +142,8 @@ enum Container {
     List(Option<u64>),
     /// An item: what stands at the left of its first line until that is written, and its indent.
     Item { mark: Option<String>, indent: usize },
-    /// A quotation.
-    Quote,
+    /// A quotation, and whether something of it is written already.
+    Quote { begun: bool },
 }
 
 /// Turns the parser's events into lines.
@@ -206,7 +208,7 @@ impl<'a> Writer<'a> {
             }
             Tag::BlockQuote(_) => {
                 self.flush();
-                self.containers.push(Container::Quote);
+                self.containers.push(Container::Quote { begun: false });
             }
             Tag::CodeBlock(kind) => {
                 self.flush();
@@ -343,7 +345,7 @@ impl<'a> Writer<'a> {
                     margins.first.push(mark.take().map_or_else(|| blank.clone(), Span::raw));
                     margins.rest.push(blank);
                 }
-                Container::Quote => {
+                Container::Quote { .. } => {
                     let bar = Span::styled("> ", self.page.theme.dim);
                     margins.first.push(bar.clone());
                     margins.rest.push(bar);
@@ -355,9 +357,16 @@ impl<'a> Writer<'a> {
 
     fn open_block(&mut self) {
         if std::mem::take(&mut self.gap) && !self.lines.is_empty() {
-            let quotes = self.containers.iter().filter(|c| matches!(c, Container::Quote)).count();
-            let bars = ">".repeat(quotes);
-            self.lines.push(Line::styled(bars, self.page.theme.dim));
+            let begun = |container: &&Container| matches!(container, Container::Quote { begun: true });
+            self.lines.push(match self.containers.iter().filter(begun).count() {
+                0 => Line::default(),
+                quotes => Line::styled(">".repeat(quotes), self.page.theme.dim),
+            });
+        }
+        for container in &mut self.containers {
+            if let Container::Quote { begun } = container {
+                *begun = true;
+            }
         }
     }
 
@@ -501,7 +510,7 @@ mod tests {
         let mut growing = Growing::default();
         growing.push("one\n\ntwo\n\nthr");
         growing.update(page);
-        assert_eq!(&growing.source[growing.settled..], "thr");
+        assert_eq!(&growing.source[growing.settled..], "two\n\nthr");
         growing.push("ee\n\n```\ncode\n\nmore code");
         growing.update(page);
         assert_eq!(&growing.source[growing.settled..], "```\ncode\n\nmore code");

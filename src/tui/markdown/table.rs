@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn u1_wide_tables_wrap_inside_their_cells() {
-        let rows = ["name │   what it", "     │       does", "─────┼───────────", "가나 │    makes a", "     │      table", "b    │          x"];
+        let rows = ["name │    what it", "     │       does", "─────┼───────────", "가나 │    makes a", "     │      table", "b    │          x"];
         check(TABLE, 17, &rows);
     }
 

@@ -1,0 +1,55 @@
+//! The first lines of the screen: what this is, where, with which model, and what to try.
+
+use ratatui::text::{Line, Span};
+
+use super::{Look, with_right_edge};
+use crate::tui::text::{clip, clip_start, width};
+use crate::tui::wrap::{Breaking, Margins, wrap};
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Welcome {
+    /// Such as `regrow 0.1`.
+    pub version: String,
+    /// The folder, shortened.
+    pub cwd: String,
+    /// The model, or what to do to get one.
+    pub model: String,
+    /// At the right edge.
+    pub corner: String,
+    /// Things to try, for a fresh session: what to type, and what it does.
+    pub hints: Vec<(String, String)>,
+}
+
+impl Welcome {
+    pub(super) fn draw(&self, look: Look<'_>) -> Vec<Line<'static>> {
+        let columns = look.text_width();
+        let room = columns.saturating_sub(width(&self.version) + 3);
+        let model = clip(&self.model, room.saturating_sub(3));
+        let cwd_room = room.saturating_sub(width(&model) + 3);
+        let mut left = vec![Span::styled(self.version.clone(), look.theme.heading)];
+        if cwd_room >= 8 {
+            let cwd = clip_start(&self.cwd, cwd_room).into_owned();
+            left.push(Span::styled(format!(" · {cwd}"), look.theme.dim));
+        }
+        left.push(Span::styled(format!(" · {model}"), look.theme.dim));
+        let used: usize = left.iter().map(|span| width(&span.content)).sum();
+        let corner = if used + width(&self.corner) + 2 <= columns { &self.corner } else { "" };
+        let corner = Span::styled(corner.to_owned(), look.theme.dim);
+        let mut lines = vec![with_right_edge(left, corner, columns)];
+        if !self.hints.is_empty() {
+            lines.push(Line::default());
+        }
+        let indent = self.hints.iter().map(|(typed, _)| width(typed)).max().unwrap_or(0) + 2;
+        for (typed, help) in &self.hints {
+            let gap = " ".repeat(indent - width(typed));
+            let margins = Margins {
+                first: vec![Span::styled(typed.clone(), look.theme.accent), Span::raw(gap)],
+                rest: vec![Span::raw(" ".repeat(indent))],
+            };
+            let help = [Span::styled(help.as_str(), look.theme.dim)];
+            lines.extend(wrap(&help, columns, &margins, Breaking::Words));
+        }
+        lines
+    }
+}
