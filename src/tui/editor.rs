@@ -124,7 +124,8 @@ impl Editor {
     /// Puts text before what is written: queued messages that come back.
     pub fn put_before(&mut self, text: &str) {
         let written = self.text();
-        let joined = if written.is_empty() { text.to_owned() } else { format!("{text}\n\n{written}") };
+        let joined =
+            if written.is_empty() { text.to_owned() } else { format!("{text}\n\n{written}") };
         self.set_text(&joined);
     }
 
@@ -162,7 +163,8 @@ impl Editor {
         if clean.lines().count() <= FOLD_LINES && clean.len() <= FOLD_BYTES {
             return self.insert_raw(&clean);
         }
-        let mark = u32::try_from(self.pastes.len()).ok().and_then(|n| char::from_u32(FIRST_MARK + n));
+        let mark =
+            u32::try_from(self.pastes.len()).ok().and_then(|n| char::from_u32(FIRST_MARK + n));
         match mark {
             Some(mark) => {
                 self.pastes.push(clean);
@@ -188,8 +190,7 @@ impl Editor {
         if start == end {
             return;
         }
-        let change =
-            if distance == Distance::Character { Change::Deleting } else { Change::Other };
+        let change = if distance == Distance::Character { Change::Deleting } else { Change::Other };
         self.begin(change);
         let gone: String = self.state.text.drain(start..end).collect();
         self.state.caret = start;
@@ -302,9 +303,7 @@ impl Editor {
                 .find(|(_, word)| is_word(word))
                 .map_or(text.len(), |(offset, word)| caret + offset + word.len()),
             (Direction::Back, Distance::Line) => before.rfind('\n').map_or(0, |feed| feed + 1),
-            (Direction::Forward, Distance::Line) => {
-                caret + after.find('\n').unwrap_or(after.len())
-            }
+            (Direction::Forward, Distance::Line) => caret + after.find('\n').unwrap_or(after.len()),
             (Direction::Back, Distance::Text) => 0,
             (Direction::Forward, Distance::Text) => text.len(),
         }

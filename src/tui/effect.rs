@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::highlight::CodeJob;
 use crate::agent_session::command::SessionCommand;
 use crate::session::tree::NodeIndex;
 
@@ -21,6 +22,21 @@ pub enum UiEffect {
     Copy(String),
     /// Edit text in the person's `$EDITOR`.
     EditExternally(String),
+    /// Find files whose path matches; they come back as an event.
+    FindFiles {
+        /// Where to look.
+        cwd: PathBuf,
+        /// What was typed.
+        query: String,
+    },
+    /// Colour code; it comes back as an event.
+    Colour(Vec<CodeJob>),
+    /// Look up the git branch of a folder.
+    ReadBranch(PathBuf),
+    /// Remember a text that was sent, for later sessions.
+    Remember(String),
+    /// Ring the terminal's bell.
+    Bell,
     /// Put the program to sleep (Ctrl+Z).
     Suspend,
     /// Leave.

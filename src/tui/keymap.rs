@@ -114,7 +114,9 @@ impl Key {
         let known = KeyModifiers::SHIFT | KeyModifiers::CONTROL | KeyModifiers::ALT;
         let modifiers = modifiers & known;
         match code {
-            KeyCode::BackTab => Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT },
+            KeyCode::BackTab => {
+                Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT }
+            }
             KeyCode::Char(letter) if letter.is_uppercase() => Self {
                 code: KeyCode::Char(letter.to_lowercase().next().unwrap_or(letter)),
                 modifiers: modifiers | KeyModifiers::SHIFT,

@@ -28,18 +28,26 @@ pub struct Page<'a> {
     pub highlights: &'a Highlights,
 }
 
-const OPTIONS: Options = Options::ENABLE_TABLES
-    .union(Options::ENABLE_STRIKETHROUGH)
-    .union(Options::ENABLE_TASKLISTS);
+const OPTIONS: Options =
+    Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
 /// Draws a text.
 #[must_use]
 pub fn render(source: &str, page: Page<'_>) -> Vec<Line<'static>> {
-    let mut writer = Writer::new(page);
+    let mut lines = Vec::new();
+    append(&mut lines, false, source, page);
+    lines
+}
+
+/// Draws a text after `lines`, a blank line between if `gap` says so. Gives whether a blank line
+/// belongs between it and what may follow.
+fn append(lines: &mut Vec<Line<'static>>, gap: bool, source: &str, page: Page<'_>) -> bool {
+    let mut writer = Writer::new(std::mem::take(lines), gap, page);
     for event in Parser::new_ext(source, OPTIONS) {
         writer.event(event);
     }
-    writer.lines
+    *lines = writer.lines;
+    writer.gap
 }
 
 /// A text that grows at its end.
@@ -49,8 +57,9 @@ pub struct Growing {
     /// Everything before this offset is drawn for good.
     settled: usize,
     lines: Vec<Line<'static>>,
-    /// How many of `lines` are drawn for good.
+    /// How many of `lines` are drawn for good, and whether a blank line belongs after them.
     settled_lines: usize,
+    gap: bool,
     /// How much of `source` the lines show, and at what width.
     shown: Option<(usize, usize)>,
 }
@@ -77,6 +86,7 @@ impl Growing {
     pub fn redraw(&mut self) {
         self.settled = 0;
         self.settled_lines = 0;
+        self.gap = false;
         self.lines.clear();
         self.shown = None;
     }
@@ -94,23 +104,15 @@ impl Growing {
         let open = last_block(&self.source[self.settled..]);
         if open > 0 {
             let settled = &self.source[self.settled..self.settled + open];
-            Self::append(&mut self.lines, render(settled, page));
+            self.gap = append(&mut self.lines, self.gap, settled, page);
             self.settled += open;
             self.settled_lines = self.lines.len();
         }
         // The open block changes with every piece: its code is coloured once it is whole.
         let plain = Highlights::off();
         let open_page = Page { highlights: &plain, ..page };
-        Self::append(&mut self.lines, render(&self.source[self.settled..], open_page));
+        append(&mut self.lines, self.gap, &self.source[self.settled..], open_page);
         self.shown = Some(target);
-    }
-
-    /// Blocks are a blank line apart.
-    fn append(lines: &mut Vec<Line<'static>>, more: Vec<Line<'static>>) {
-        if !lines.is_empty() && !more.is_empty() {
-            lines.push(Line::default());
-        }
-        lines.extend(more);
     }
 }
 
@@ -162,14 +164,14 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(page: Page<'a>) -> Self {
+    fn new(lines: Vec<Line<'static>>, gap: bool, page: Page<'a>) -> Self {
         Self {
             page,
-            lines: Vec::new(),
+            lines,
             containers: Vec::new(),
             spans: Vec::new(),
             styles: vec![page.theme.text],
-            gap: false,
+            gap,
             code: None,
             table: None,
             link: None,
@@ -247,7 +249,7 @@ impl<'a> Writer<'a> {
             TagEnd::Heading(_) => {
                 self.styles.pop();
                 self.flush();
-                self.gap = true;
+                self.gap = false;
             }
             TagEnd::CodeBlock => self.code_block(),
             TagEnd::BlockQuote(_) | TagEnd::List(_) => {
@@ -357,7 +359,8 @@ impl<'a> Writer<'a> {
 
     fn open_block(&mut self) {
         if std::mem::take(&mut self.gap) && !self.lines.is_empty() {
-            let begun = |container: &&Container| matches!(container, Container::Quote { begun: true });
+            let begun =
+                |container: &&Container| matches!(container, Container::Quote { begun: true });
             self.lines.push(match self.containers.iter().filter(begun).count() {
                 0 => Line::default(),
                 quotes => Line::styled(">".repeat(quotes), self.page.theme.dim),
@@ -446,7 +449,11 @@ mod tests {
 
     #[test]
     fn u1_paragraphs_headings_and_rules() {
-        check("# Title\ntext *with* **stress**\n\nmore", 30, &["Title", "", "text with stress", "", "more"]);
+        check(
+            "# Title\ntext *with* **stress**\n\nmore",
+            30,
+            &["Title", "text with stress", "", "more"],
+        );
         check("a\nb\n\n---\n\nc", 10, &["a", "b", "", "──────────", "", "c"]);
     }
 

@@ -1,12 +1,359 @@
-//! The screen (SPEC section 10).
+//! The screen (SPEC section 10): the loop that wakes up, updates, and draws.
+//!
+//! `App` holds all state and decides; `effects` and `terminal` alone touch the world; the session is
+//! spoken to through its commands and events and in no other way. While nothing happens nothing
+//! runs: no timer, no bytes to the terminal.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crossterm::event::EventStream;
+use futures::{FutureExt, StreamExt};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+use crate::agent_session::SessionHandle;
+use crate::agent_session::command::{Delivery, SessionCommand};
+use crate::agent_session::event::SessionEvent;
 
 pub mod action;
+pub mod amount;
+pub mod app;
+pub mod cell;
+pub mod colour;
 pub mod editor;
 pub mod effect;
+pub mod effects;
+pub mod event;
+pub mod files;
+pub mod footer;
 pub mod highlight;
+mod input;
 pub mod keymap;
 pub mod markdown;
+pub mod menu;
 pub mod overlay;
+pub mod status;
+pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod transcript;
+pub mod view;
 pub mod wrap;
+
+use app::{App, AppOptions};
+use cell::Welcome;
+use effects::{Effects, ForLoop};
+use event::UiEvent;
+use input::Signals;
+use keymap::KeyMap;
+use terminal::Screen;
+use theme::Theme;
+
+/// Shortest time between two frames.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// Shortest time between two frames that only streaming asks for (F88).
+const STREAM_FRAME: Duration = Duration::from_millis(33);
+
+/// How long a frame waits for what is being read, so that nothing flashes.
+const PATIENCE: Duration = Duration::from_millis(30);
+
+/// Most events that are taken in before a frame.
+const BATCH: usize = 1_024;
+
+/// How long the session may take to end.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Texts that were sent, at most, that are offered again.
+const HISTORY: usize = 500;
+
+/// What the screen needs to know at its start.
+#[derive(Debug)]
+pub struct TuiOptions {
+    /// The styles, made for the terminal at hand.
+    pub theme: Theme,
+    /// Whether the screen takes the mouse.
+    pub mouse: bool,
+    /// Whether anything may move.
+    pub animation: bool,
+    /// Which key means what.
+    pub keymap: KeyMap,
+    /// The first lines.
+    pub welcome: Welcome,
+    /// Sent at once.
+    pub initial_prompt: Option<String>,
+    /// Where what is sent is remembered for later sessions; `None` for nowhere.
+    pub history_file: Option<PathBuf>,
+    /// The person's home, written `~`.
+    pub home: Option<PathBuf>,
+}
+
+/// Why the screen was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitReason {
+    /// The person left.
+    Quit,
+    /// A signal asked for it.
+    Signal,
+    /// The session ended on its own.
+    SessionLost,
+}
+
+/// Runs the screen on a session until it is left. Must run on the main thread (see
+/// [`terminal::Screen::enter`]).
+///
+/// # Errors
+/// There is no terminal, or it is gone.
+pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<ExitReason> {
+    let signals = Signals::listen()?;
+    let screen = Screen::enter(options.mouse)?;
+    let history = options.history_file.as_deref().map(|file| effects::read_history(file, HISTORY));
+    let app = App::new(AppOptions {
+        theme: options.theme,
+        keymap: options.keymap,
+        animation: options.animation,
+        welcome: options.welcome,
+        history: history.unwrap_or_default(),
+        home: options.home,
+    });
+    let (sender, results) = mpsc::unbounded_channel();
+    let effects =
+        Effects::new(sender, handle.commands.clone(), options.theme, options.history_file);
+    if let Some(text) = options.initial_prompt {
+        let delivery = Delivery::FollowUp;
+        let _ = handle.commands.send(SessionCommand::Prompt { text, images: Vec::new(), delivery });
+    }
+    let main_loop = MainLoop {
+        app,
+        screen,
+        effects,
+        keys: Some(EventStream::new()),
+        session: handle.events,
+        results,
+        signals,
+        last_frame: None,
+        dirty: Some(Urgency::Now),
+        patience: Some(Instant::now() + PATIENCE),
+        farewell: None,
+        reason: ExitReason::Quit,
+        exit: false,
+    };
+    Ok(main_loop.run().await?)
+}
+
+/// How soon a change must be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    /// Text streams.
+    Soon,
+    /// A key was pressed.
+    Now,
+}
+
+struct MainLoop {
+    app: App,
+    screen: Screen,
+    effects: Effects,
+    keys: Option<EventStream>,
+    session: UnboundedReceiver<SessionEvent>,
+    results: UnboundedReceiver<UiEvent>,
+    signals: Signals,
+    last_frame: Option<Instant>,
+    dirty: Option<Urgency>,
+    /// A frame waits until then for what is being read.
+    patience: Option<Instant>,
+    /// When waiting for the session's end is over.
+    farewell: Option<Instant>,
+    /// Why it will be left.
+    reason: ExitReason,
+    exit: bool,
+}
+
+impl MainLoop {
+    async fn run(mut self) -> io::Result<ExitReason> {
+        loop {
+            self.draw_if_due()?;
+            let events = self.wait().await;
+            for event in events {
+                self.take_in(event).await?;
+            }
+            if self.exit {
+                return Ok(self.reason);
+            }
+        }
+    }
+
+    /// Waits for something to happen and takes what else is ready.
+    async fn wait(&mut self) -> Vec<UiEvent> {
+        let now = Instant::now();
+        let tick = self.app.next_tick(now).map(|wait| now + wait);
+        let deadline = [tick, self.frame_due(), self.farewell].into_iter().flatten().min();
+        let mut events = Vec::new();
+        tokio::select! {
+            biased;
+            event = next_key(&mut self.keys) => events.extend(event),
+            signal = self.signals.next() => events.push(signal),
+            event = self.results.recv() => events.extend(event),
+            event = self.session.recv() => {
+                events.push(event.map_or(UiEvent::SessionLost, UiEvent::Session));
+            }
+            () = sleep_until(deadline) => {
+                if tick.is_some_and(|tick| tick <= Instant::now()) {
+                    events.push(UiEvent::Tick);
+                }
+                if self.farewell.is_some_and(|until| until <= Instant::now()) {
+                    events.push(UiEvent::SessionLost);
+                }
+            }
+        }
+        self.take_ready(&mut events);
+        events
+    }
+
+    fn take_ready(&mut self, events: &mut Vec<UiEvent>) {
+        let keys_from = events.len();
+        while let Some(stream) = &mut self.keys {
+            match stream.next().now_or_never() {
+                Some(Some(Ok(event))) => events.extend(input::ui_event(event)),
+                _ => break,
+            }
+        }
+        if events.len() > keys_from {
+            let keys = std::mem::take(events);
+            *events = input::fold_bursts(keys);
+        }
+        while events.len() < BATCH {
+            match self.results.try_recv() {
+                Ok(event) => events.push(event),
+                Err(_) => break,
+            }
+        }
+        while events.len() < BATCH {
+            match self.session.try_recv() {
+                Ok(event) => events.push(UiEvent::Session(event)),
+                Err(_) => break,
+            }
+        }
+    }
+
+    async fn take_in(&mut self, event: UiEvent) -> io::Result<()> {
+        let now = Instant::now();
+        let urgency = match &event {
+            UiEvent::Session(SessionEvent::Stream { .. } | SessionEvent::ToolProgress { .. })
+            | UiEvent::Tick => Urgency::Soon,
+            _ => Urgency::Now,
+        };
+        match &event {
+            UiEvent::Session(SessionEvent::Opened { reader, .. }) => {
+                self.effects.read_from(reader.clone());
+                self.patience = Some(now + PATIENCE);
+            }
+            UiEvent::Session(SessionEvent::Moved { .. }) => self.patience = Some(now + PATIENCE),
+            UiEvent::Terminate => self.reason = ExitReason::Signal,
+            UiEvent::SessionLost if !self.app.is_quitting() => {
+                self.reason = ExitReason::SessionLost;
+            }
+            _ => {}
+        }
+        let effects = self.app.update(event, now);
+        if self.app.take_dirty() {
+            self.dirty = self.dirty.max(Some(urgency));
+        }
+        self.carry_out(effects).await?;
+        if self.app.is_quitting() && self.farewell.is_none() {
+            self.farewell = Some(now + FAREWELL);
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, effects: Vec<effect::UiEffect>) -> io::Result<()> {
+        for effect in effects {
+            match self.effects.run(effect) {
+                None => {}
+                Some(ForLoop::Copy(text)) => {
+                    self.screen.write(&input::clipboard_sequence(&text))?;
+                    let hint = UiEvent::Hint("copied".to_owned());
+                    self.app.update(hint, Instant::now());
+                }
+                Some(ForLoop::Bell) => self.screen.write("\u{7}")?,
+                Some(ForLoop::Suspend) => self.suspend()?,
+                Some(ForLoop::EditExternally(text)) => self.edit(&text).await?,
+                Some(ForLoop::Quit) => self.exit = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.screen.leave();
+        input::stop_this_program();
+        self.screen.resume()?;
+        self.dirty = Some(Urgency::Now);
+        Ok(())
+    }
+
+    /// The editor has the terminal alone: nothing of ours reads its keys meanwhile.
+    async fn edit(&mut self, text: &str) -> io::Result<()> {
+        self.keys = None;
+        self.screen.leave();
+        let edited = effects::edit_externally(text).await;
+        self.screen.resume()?;
+        self.keys = Some(EventStream::new());
+        let effects = self.app.update(UiEvent::Edited(edited), Instant::now());
+        self.dirty = Some(Urgency::Now);
+        for effect in effects {
+            self.effects.run(effect);
+        }
+        Ok(())
+    }
+
+    /// When the next frame may be drawn; `None` when nothing has changed.
+    fn frame_due(&self) -> Option<Instant> {
+        let pause = match self.dirty? {
+            Urgency::Now => FRAME,
+            Urgency::Soon => STREAM_FRAME,
+        };
+        let due = self.last_frame.map_or_else(Instant::now, |last| last + pause);
+        let waits = self.last_frame.is_none() && self.app.reader.is_none() || self.app.is_loading();
+        Some(self.patience.filter(|_| waits).map_or(due, |patience| due.max(patience)))
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        if self.frame_due().is_none_or(|due| due > now) {
+            return Ok(());
+        }
+        self.patience = None;
+        self.dirty = None;
+        self.last_frame = Some(now);
+        let app = &mut self.app;
+        self.screen.draw(|frame| view::draw(app, frame, now))?;
+        // Drawing finds out what must be read.
+        for effect in self.app.take_effects() {
+            self.effects.run(effect);
+        }
+        Ok(())
+    }
+}
+
+async fn next_key(keys: &mut Option<EventStream>) -> Option<UiEvent> {
+    match keys {
+        Some(stream) => match stream.next().await {
+            Some(Ok(event)) => input::ui_event(event),
+            // The terminal is gone: there is nobody to draw for.
+            Some(Err(_)) | None => {
+                *keys = None;
+                Some(UiEvent::Terminate)
+            }
+        },
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}

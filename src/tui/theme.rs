@@ -82,7 +82,9 @@ pub enum ThemeError {
     #[error("the theme cannot be read: {0}")]
     Parse(#[from] Box<toml::de::Error>),
     /// A colour that is none.
-    #[error("`{0}` is no colour; write \"#rrggbb\" for fg, a name such as \"bright-blue\" for ansi")]
+    #[error(
+        "`{0}` is no colour; write \"#rrggbb\" for fg, a name such as \"bright-blue\" for ansi"
+    )]
     Color(String),
 }
 
@@ -216,7 +218,8 @@ impl StyleSpec {
             style = style.add_modifier(attribute.modifier());
         }
         let many = matches!(depth, ColorDepth::Indexed | ColorDepth::True);
-        let foreground = if many { self.fg.as_ref().or(self.ansi.as_ref()) } else { self.ansi.as_ref() };
+        let foreground =
+            if many { self.fg.as_ref().or(self.ansi.as_ref()) } else { self.ansi.as_ref() };
         if depth != ColorDepth::None {
             if let Some(name) = foreground {
                 style = style.fg(color(name, depth)?);

@@ -254,10 +254,7 @@ mod tests {
 
     #[test]
     fn u1_margins_count_towards_the_width() {
-        let margins = Margins {
-            first: vec![Span::raw("1. ")],
-            rest: vec![Span::raw("   ")],
-        };
+        let margins = Margins { first: vec![Span::raw("1. ")], rest: vec![Span::raw("   ")] };
         let lines = wrap(&[Span::raw("one two three")], 8, &margins, Breaking::Words);
         assert_eq!(texts(&lines), ["1. one", "   two", "   three"]);
     }

@@ -71,14 +71,7 @@ mod tests {
             draw(diff, 20, &Theme::dark()).iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
-            [
-                "41 │   context",
-                "42 │ - old 한",
-                "42 │ + new 국",
-                "   ┆",
-                "90 │ - a",
-                "90 │ + b",
-            ]
+            ["41 │   context", "42 │ - old 한", "42 │ + new 국", "   ┆", "90 │ - a", "90 │ + b",]
         );
     }
 }

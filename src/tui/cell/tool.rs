@@ -92,6 +92,12 @@ impl ToolCell {
         &self.call_id
     }
 
+    /// Whether it is the call of that id and has no result yet.
+    #[must_use]
+    pub fn awaits(&self, call_id: &str) -> bool {
+        self.call_id == call_id && matches!(self.state, ToolState::Waiting | ToolState::Running)
+    }
+
     /// How far it is.
     #[must_use]
     pub const fn state(&self) -> ToolState {
@@ -108,7 +114,8 @@ impl ToolCell {
         self.output.push_str(&sanitize(text));
         if self.output.len() > MOST_LIVE {
             let cut = self.output.len() - MOST_LIVE / 2;
-            let cut = self.output[cut..].find('\n').map_or(self.output.len(), |feed| cut + feed + 1);
+            let cut =
+                self.output[cut..].find('\n').map_or(self.output.len(), |feed| cut + feed + 1);
             self.output.drain(..cut);
         }
     }
@@ -116,7 +123,8 @@ impl ToolCell {
     /// It ended.
     pub fn finish(&mut self, result: &ToolResultMessage) {
         let detail = |key: &str| result.details.as_ref().and_then(|details| details.get(key));
-        let words = |key: &str| detail(key).and_then(Value::as_str).map(|text| sanitize(text).into_owned());
+        let words =
+            |key: &str| detail(key).and_then(Value::as_str).map(|text| sanitize(text).into_owned());
         self.state = if result.is_error { ToolState::Failed } else { ToolState::Done };
         self.output = sanitize(result.content.text().trim_end()).into_owned();
         self.diff = words("diff").filter(|diff| !diff.trim().is_empty());
@@ -149,7 +157,9 @@ impl ToolCell {
         let number = |key: &str| self.arguments.get(key).and_then(Value::as_u64);
         let subject = match (self.name.as_str(), path) {
             ("read", Some(path)) => match (number("offset"), number("limit")) {
-                (Some(offset), Some(limit)) => format!("{path}:{offset}-{}", offset + limit.max(1) - 1),
+                (Some(offset), Some(limit)) => {
+                    format!("{path}:{offset}-{}", offset + limit.max(1) - 1)
+                }
                 (Some(offset), None) => format!("{path}:{offset}-"),
                 _ => path,
             },
@@ -211,12 +221,14 @@ impl ToolCell {
         };
         let columns = look.text_width();
         let room = columns.saturating_sub(2 + width(&name));
-        // The subject is worth more than the summary where there is no room for both.
         let subject = self.subject(look.cwd);
-        let least = width(&subject).min(room.saturating_sub(2)).min(14);
-        let summary = clip(&summary, room.saturating_sub(least + 2)).into_owned();
+        // The subject is worth more than the summary where there is no room for both.
+        let least = width(&subject).min(10);
+        let fits = width(&summary) + 2 + least <= room;
+        let summary = if fits { summary } else { String::new() };
         let room = room.saturating_sub(if summary.is_empty() { 0 } else { width(&summary) + 2 });
-        let subject = if self.shows_path() { clip_start(&subject, room) } else { clip(&subject, room) };
+        let subject =
+            if self.shows_path() { clip_start(&subject, room) } else { clip(&subject, room) };
         let left = vec![
             Span::styled(sign, style),
             Span::styled(name, theme.text),
@@ -374,7 +386,12 @@ mod tests {
     }
 
     fn call(name: &str, arguments: Value) -> ToolCell {
-        ToolCell::new(&ToolCall { id: "c".into(), name: name.into(), arguments, ..Default::default() })
+        ToolCell::new(&ToolCall {
+            id: "c".into(),
+            name: name.into(),
+            arguments,
+            ..Default::default()
+        })
     }
 
     fn result(text: &str, details: Value, is_error: bool) -> ToolResultMessage {
@@ -395,7 +412,7 @@ mod tests {
             draw(&cell, 50, Detail::Short),
             ["✓ read   src/auth/validate.rs        212 lines"]
         );
-        assert_eq!(draw(&cell, 36, Detail::Short), ["✓ read   …uth/validate.rs  212 lines"[..].replace("…uth", "…th")]);
+        assert_eq!(draw(&cell, 36, Detail::Short), ["✓ read   …validate.rs  212 lines"]);
         assert_eq!(draw(&cell, 50, Detail::Full)[1..], ["    1 a", "    2 b"]);
     }
 

@@ -51,7 +51,7 @@ impl UserCell {
         if look.tools == Detail::Short && lines.len() > SHORT + 1 {
             let hidden = lines.len() - SHORT;
             lines.truncate(SHORT);
-            let mut more = look.more(count(hidden, "more line").replace("1 more lines", "1 more line"));
+            let mut more = look.more(count(hidden, "more line"));
             more.spans.insert(0, margins.rest[0].clone());
             lines.push(more);
         }

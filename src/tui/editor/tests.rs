@@ -18,7 +18,8 @@ fn check_rows(text: &str, columns: usize, rows: &[&str], caret: (usize, usize)) 
 
 #[test]
 fn u2_moves_and_deletes_by_characters_as_seen() {
-    for character in ["한", "e\u{301}", "👨\u{200d}👩\u{200d}👧", "🇰🇷", "각", "👍\u{1f3fd}"] {
+    for character in ["한", "e\u{301}", "👨\u{200d}👩\u{200d}👧", "🇰🇷", "각", "👍\u{1f3fd}"]
+    {
         let mut editor = editor(&format!("a{character}"));
         editor.go(Direction::Back, Distance::Character);
         assert_eq!(editor.before_caret(), "a", "{character}");

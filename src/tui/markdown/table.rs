@@ -60,7 +60,12 @@ impl Table {
     }
 
     fn natural_width(&self, column: usize) -> usize {
-        self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell_width(cell)).max().unwrap_or(0)
+        self.rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell_width(cell))
+            .max()
+            .unwrap_or(0)
     }
 
     fn draw_row(&self, row: &[Cell], widths: &[usize], theme: &Theme) -> Vec<Line<'static>> {
@@ -171,19 +176,41 @@ mod tests {
 
     #[test]
     fn u1_tables_align_by_columns_on_the_screen() {
-        let rows = ["name │  what it does", "─────┼──────────────", "가나 │ makes a table", "b    │             x"];
+        let rows = [
+            "name │  what it does",
+            "─────┼──────────────",
+            "가나 │ makes a table",
+            "b    │             x",
+        ];
         check(TABLE, 40, &rows);
     }
 
     #[test]
     fn u1_wide_tables_wrap_inside_their_cells() {
-        let rows = ["name │    what it", "     │       does", "─────┼───────────", "가나 │    makes a", "     │      table", "b    │          x"];
+        let rows = [
+            "name │    what it",
+            "     │       does",
+            "─────┼───────────",
+            "가나 │    makes a",
+            "     │      table",
+            "b    │          x",
+        ];
         check(TABLE, 17, &rows);
     }
 
     #[test]
     fn u1_tables_too_wide_for_columns_become_fields() {
-        let fields = ["name: 가나", "what it", "  does:", "  makes a", "  table", "", "name: b", "what it", "  does: x"];
+        let fields = [
+            "name: 가나",
+            "what it",
+            "  does:",
+            "  makes a",
+            "  table",
+            "",
+            "name: b",
+            "what it",
+            "  does: x",
+        ];
         check(TABLE, 10, &fields);
     }
 

@@ -11,6 +11,9 @@ use crate::session::entry::SessionEntry;
 use crate::session::tree::NodeIndex;
 use std::sync::Arc;
 
+pub mod help;
+pub mod pager;
+pub mod permission;
 pub mod tree;
 
 /// A screen over the screen. `update` methods are synchronous and do no I/O.

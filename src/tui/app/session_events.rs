@@ -1,0 +1,141 @@
+//! How the session's events change the screen.
+
+use std::time::{Duration, Instant};
+
+use super::{App, Queue};
+use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
+use crate::compaction::Reason;
+use crate::tui::amount::tokens;
+use crate::tui::effect::UiEffect;
+use crate::tui::overlay::permission::PermissionOverlay;
+
+/// A turn that took longer rings the bell when the window has no focus.
+const LONG_TURN: Duration = Duration::from_secs(20);
+
+impl App {
+    pub(super) fn session_event(&mut self, event: SessionEvent, now: Instant) {
+        self.tell_overlays(|overlay| overlay.session(&event));
+        match event {
+            SessionEvent::Opened { reader, file: _, cwd, warnings, read_only } => {
+                self.cwd = cwd;
+                self.footer.cwd = self.cwd_shown();
+                self.footer.read_only = read_only;
+                self.queue = Queue::default();
+                self.footer.name = reader.tree().name().map(ToOwned::to_owned);
+                self.transcript.clear();
+                self.transcript.show(&reader);
+                self.reader = Some(reader);
+                for warning in warnings {
+                    self.transcript.notice(NoticeLevel::Warning, &warning);
+                }
+                self.effects.push(UiEffect::ReadBranch(self.cwd.clone()));
+            }
+            SessionEvent::Appended { entry } => {
+                if let Some(reader) = &self.reader {
+                    self.transcript.appended(reader, &entry);
+                    self.footer.name = reader.tree().name().map(ToOwned::to_owned);
+                }
+            }
+            SessionEvent::Moved { leaf: _, editor } => {
+                if let Some(reader) = &self.reader {
+                    self.transcript.show(reader);
+                }
+                if let Some(text) = editor {
+                    self.editor.set_text(&text);
+                }
+            }
+            SessionEvent::Activity { kind } => self.activity(kind, now),
+            SessionEvent::Stream { delta } => {
+                self.status.stream(&delta);
+                self.transcript.stream(&delta);
+            }
+            SessionEvent::ToolStarted { call } => {
+                self.status.tool(&call.name);
+                self.transcript.tool_started(&call);
+            }
+            SessionEvent::ToolProgress { call_id, text } => {
+                self.transcript.tool_progress(&call_id, &text);
+            }
+            SessionEvent::PermissionAsked(question) => {
+                self.guard_typing(now);
+                self.push_overlay(Box::new(PermissionOverlay::new(question)));
+                self.ring();
+            }
+            SessionEvent::Queue { steering, follow_up } => {
+                self.queue = Queue { steering, follow_up };
+            }
+            SessionEvent::QueueReturned { text } => self.editor.put_before(&text),
+            SessionEvent::Progress(progress) => self.status.progress(&progress),
+            SessionEvent::Retry { error, attempt, delay_ms } => {
+                self.transcript.notice(NoticeLevel::Warning, &error);
+                self.status.retry(attempt, now + Duration::from_millis(delay_ms));
+            }
+            SessionEvent::Model { model, thinking } => {
+                self.footer.model = Some(model);
+                self.footer.thinking = thinking;
+            }
+            SessionEvent::Gauge(gauge) => self.footer.gauge = gauge,
+            SessionEvent::Notice { level, text } => self.transcript.notice(level, &text),
+            SessionEvent::Ended => self.effects.push(UiEffect::Quit),
+            event => self.summary_event(event, now),
+        }
+    }
+
+    /// Events of compactions and moves in the tree.
+    fn summary_event(&mut self, event: SessionEvent, now: Instant) {
+        match event {
+            SessionEvent::CompactionEnd { result, aborted, error, reason, .. } => {
+                if let Some(result) = result {
+                    let how = if result.extractive { " without a model" } else { "" };
+                    let before = tokens(result.tokens_before);
+                    let after = tokens(result.tokens_after);
+                    self.status.hint(format!("compacted{how}: {before} → {after}"), now);
+                } else if aborted {
+                    self.status.hint("compaction stopped; nothing has changed", now);
+                } else if let Some(error) = error {
+                    self.transcript.notice(NoticeLevel::Error, &failed(reason, &error));
+                }
+            }
+            SessionEvent::CompactionPlanned { plan } => self.show_plan(&plan),
+            SessionEvent::Context { report } => self.show_context(&report),
+            SessionEvent::NavigationEnded { aborted, error, .. } => match error {
+                Some(error) => self.transcript.notice(NoticeLevel::Error, &error),
+                None if aborted => self.status.hint("stopped; you are where you were", now),
+                None => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn activity(&mut self, kind: ActivityKind, now: Instant) {
+        let was_long = self.status.elapsed(now) >= LONG_TURN;
+        let was_busy = self.status.is_busy();
+        self.status.activity(kind, now);
+        if kind == ActivityKind::Idle {
+            self.transcript.end_stream();
+            self.transcript.settle();
+            if was_busy {
+                self.effects.push(UiEffect::ReadBranch(self.cwd.clone()));
+            }
+            if was_busy && was_long {
+                self.ring();
+            }
+        }
+    }
+
+    fn ring(&mut self) {
+        if !self.focused {
+            self.effects.push(UiEffect::Bell);
+        }
+    }
+}
+
+/// C25 gives the words of automatic compactions that failed.
+fn failed(reason: Reason, error: &str) -> String {
+    let prefix = match reason {
+        Reason::Manual => "Compaction failed: ",
+        Reason::Threshold => "Auto-compaction failed: ",
+        Reason::Overflow => "Context overflow recovery failed: ",
+    };
+    if error.starts_with(prefix) { error.to_owned() } else { format!("{prefix}{error}") }
+}

@@ -1,0 +1,347 @@
+//! Carries out what the screen wants done, off the UI thread, and reports back as [`UiEvent`]s. With
+//! `terminal` the only place of the screen that touches the world.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::cell::text_of;
+use super::colour::Colourer;
+use super::effect::{BodyHits, UiEffect};
+use super::event::UiEvent;
+use super::files::FileFinder;
+use super::highlight::CodeJob;
+use super::theme::Theme;
+use crate::agent_session::command::SessionCommand;
+use crate::session::reader::SessionReader;
+use crate::session::tree::NodeIndex;
+
+/// Entries found that are told at once.
+const HITS_AT_ONCE: usize = 32;
+
+/// See the module.
+pub struct Effects {
+    events: UnboundedSender<UiEvent>,
+    commands: UnboundedSender<SessionCommand>,
+    reader: Option<SessionReader>,
+    finder: Arc<FileFinder>,
+    /// The number of the newest search through bodies.
+    search: Arc<AtomicU64>,
+    colourer: Arc<Colourer>,
+    theme: Theme,
+    history_file: Option<PathBuf>,
+}
+
+/// What only the loop can do, because it holds the terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ForLoop {
+    /// Put text on the clipboard through the terminal.
+    Copy(String),
+    /// Edit text in the person's editor.
+    EditExternally(String),
+    /// Ring the bell.
+    Bell,
+    /// Put the program to sleep.
+    Suspend,
+    /// Leave.
+    Quit,
+}
+
+impl Effects {
+    /// Reports to `events` and tells the session through `commands`.
+    #[must_use]
+    pub fn new(
+        events: UnboundedSender<UiEvent>,
+        commands: UnboundedSender<SessionCommand>,
+        theme: Theme,
+        history_file: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            events,
+            commands,
+            reader: None,
+            finder: Arc::default(),
+            search: Arc::default(),
+            colourer: Arc::default(),
+            theme,
+            history_file,
+        }
+    }
+
+    /// Reads the bodies of this session from now on.
+    pub fn read_from(&mut self, reader: SessionReader) {
+        self.reader = Some(reader);
+    }
+
+    /// Starts an effect, or hands it back to the loop.
+    pub fn run(&mut self, effect: UiEffect) -> Option<ForLoop> {
+        match effect {
+            UiEffect::Send(command) => {
+                // A session that is gone is noticed by its events ending.
+                let _ = self.commands.send(command);
+            }
+            UiEffect::LoadEntries(indexes) => self.load_entries(indexes),
+            UiEffect::SearchBodies(query) => self.search_bodies(query),
+            UiEffect::DeleteSession(file) => self.report(move || {
+                Some(match std::fs::remove_file(&file) {
+                    Ok(()) => UiEvent::Hint("deleted".to_owned()),
+                    Err(error) => {
+                        UiEvent::Failed(format!("cannot delete {}: {error}", file.display()))
+                    }
+                })
+            }),
+            UiEffect::FindFiles { cwd, query } => self.find_files(cwd, query),
+            UiEffect::Colour(jobs) => self.colour(jobs),
+            UiEffect::ReadBranch(folder) => {
+                self.report(move || Some(UiEvent::Branch(branch_of(&folder))));
+            }
+            UiEffect::Remember(text) => self.remember(text),
+            UiEffect::Copy(text) => {
+                self.copy_natively(text.clone());
+                return Some(ForLoop::Copy(text));
+            }
+            UiEffect::EditExternally(text) => return Some(ForLoop::EditExternally(text)),
+            UiEffect::Bell => return Some(ForLoop::Bell),
+            UiEffect::Suspend => return Some(ForLoop::Suspend),
+            UiEffect::Quit => return Some(ForLoop::Quit),
+        }
+        None
+    }
+
+    /// Runs blocking work on its own thread and reports what it gives.
+    fn report(&self, work: impl FnOnce() -> Option<UiEvent> + Send + 'static) {
+        let events = self.events.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Some(event) = work() {
+                // Nobody listens any more when the screen is being left.
+                let _ = events.send(event);
+            }
+        });
+    }
+
+    fn load_entries(&self, indexes: Vec<NodeIndex>) {
+        let Some(reader) = self.reader.clone() else { return };
+        self.report(move || {
+            let mut entries = Vec::with_capacity(indexes.len());
+            let mut failed = Vec::new();
+            for index in indexes {
+                match reader.entry(index) {
+                    Ok(entry) => entries.push((index, entry)),
+                    Err(error) => failed.push((index, error.to_string())),
+                }
+            }
+            Some(UiEvent::Entries { entries, failed })
+        });
+    }
+
+    fn search_bodies(&self, query: String) {
+        let search = self.search.fetch_add(1, Ordering::SeqCst) + 1;
+        let Some(reader) = self.reader.clone().filter(|_| !query.is_empty()) else { return };
+        let (newest, events) = (self.search.clone(), self.events.clone());
+        self.report(move || {
+            let is_newest = || newest.load(Ordering::SeqCst) == search;
+            let tell = |nodes, done| {
+                let _ = events.send(UiEvent::Found(BodyHits { query: query.clone(), nodes, done }));
+            };
+            search_bodies(&reader, &query, is_newest, tell);
+            None
+        });
+    }
+
+    fn find_files(&self, cwd: PathBuf, query: String) {
+        let finder = self.finder.clone();
+        let search = finder.announce();
+        self.report(move || {
+            let files = finder.find(search, &cwd, &query)?;
+            Some(UiEvent::Files { query, files })
+        });
+    }
+
+    fn colour(&self, jobs: Vec<CodeJob>) {
+        if self.theme.colourless {
+            return;
+        }
+        let (colourer, theme, events) = (self.colourer.clone(), self.theme, self.events.clone());
+        self.report(move || {
+            for job in jobs {
+                if let Some(code) = colourer.colour(&job, &theme) {
+                    let _ = events.send(UiEvent::Coloured { key: job.key, code });
+                }
+            }
+            None
+        });
+    }
+
+    fn remember(&self, text: String) {
+        let Some(file) = self.history_file.clone() else { return };
+        self.report(move || match append_history(&file, &text) {
+            Ok(()) => None,
+            Err(error) => {
+                tracing::warn!("cannot remember what was sent in {}: {error}", file.display());
+                None
+            }
+        });
+    }
+
+    #[cfg(feature = "clipboard")]
+    fn copy_natively(&self, text: String) {
+        let has_desktop = ["WAYLAND_DISPLAY", "DISPLAY"]
+            .into_iter()
+            .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        if has_desktop || cfg!(target_os = "macos") {
+            self.report(move || {
+                // The terminal gets the text too; that this way failed is of no interest then.
+                if let Ok(mut clipboard) = arboard::Clipboard::new() {
+                    let _ = clipboard.set_text(text);
+                }
+                None
+            });
+        }
+    }
+
+    #[cfg(not(feature = "clipboard"))]
+    fn copy_natively(&self, _text: String) {}
+}
+
+/// Looks for a text in all bodies, in file order, and tells what is found bit by bit.
+fn search_bodies(
+    reader: &SessionReader,
+    query: &str,
+    is_newest: impl Fn() -> bool,
+    tell: impl Fn(Vec<NodeIndex>, bool),
+) {
+    let query = query.to_lowercase();
+    // Lines are JSON, so what is looked for may stand there escaped. A hit in the line is looked at
+    // closer: ids, signatures and pictures are not what the person means.
+    let escaped = serde_json::Value::from(query.as_str()).to_string();
+    let escaped = escaped.trim_matches('"').to_owned();
+    let holds = |index| {
+        let Ok(line) = reader.line(index) else { return false };
+        String::from_utf8_lossy(&line).to_lowercase().contains(&escaped)
+            && reader
+                .entry(index)
+                .is_ok_and(|entry| text_of(&entry).to_lowercase().contains(&query))
+    };
+    let count = reader.tree().len();
+    let mut found = Vec::new();
+    for index in (0..count).map(NodeIndex::new) {
+        if !is_newest() {
+            return;
+        }
+        if holds(index) {
+            found.push(index);
+        }
+        if found.len() >= HITS_AT_ONCE {
+            tell(std::mem::take(&mut found), false);
+        }
+    }
+    tell(found, true);
+}
+
+/// The branch that a folder is on: what `.git/HEAD` says, here or in a folder above.
+fn branch_of(folder: &Path) -> Option<String> {
+    let git = folder.ancestors().map(|above| above.join(".git")).find(|git| git.exists())?;
+    let git = if git.is_dir() {
+        git
+    } else {
+        // A worktree or a submodule: a file that says where.
+        let text = std::fs::read_to_string(&git).ok()?;
+        git.parent()?.join(text.strip_prefix("gitdir:")?.trim())
+    };
+    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    let head = head.trim();
+    Some(match head.strip_prefix("ref: refs/heads/") {
+        Some(branch) => branch.to_owned(),
+        None => head.get(..8)?.to_owned(),
+    })
+}
+
+/// Adds a text to the file of what was sent, one JSON string a line, for the person's eyes only.
+fn append_history(file: &Path, text: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let line = format!("{}\n", serde_json::Value::from(text));
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true).mode(0o600).open(file)?.write_all(line.as_bytes())
+}
+
+/// What was sent in earlier sessions, oldest first; at most the last `most`.
+#[must_use]
+pub fn read_history(file: &Path, most: usize) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut sent: Vec<String> =
+        text.lines().rev().take(most).filter_map(|line| serde_json::from_str(line).ok()).collect();
+    sent.reverse();
+    sent
+}
+
+/// Lets the person edit a text in `$VISUAL` or `$EDITOR`. The terminal must have been given back.
+///
+/// # Errors
+/// The editor cannot be started, failed, or left no readable file; in a sentence for the person.
+pub async fn edit_externally(text: &str) -> Result<String, String> {
+    let editor = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|editor| !editor.trim().is_empty())
+        .unwrap_or_else(|| "vi".to_owned());
+    let trouble = |error: std::io::Error| format!("cannot edit the text in `{editor}`: {error}");
+    let file =
+        tempfile::Builder::new().prefix("regrow-").suffix(".md").tempfile().map_err(trouble)?;
+    std::fs::write(file.path(), text).map_err(trouble)?;
+    // $EDITOR may hold options, so a shell takes it apart.
+    let status = tokio::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg("sh")
+        .arg(file.path())
+        .status()
+        .await
+        .map_err(trouble)?;
+    if !status.success() {
+        return Err(format!(
+            "`{editor}` failed ({status}); set EDITOR to an editor that runs here"
+        ));
+    }
+    std::fs::read_to_string(file.path()).map_err(trouble)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u2_history_keeps_lines_and_order_and_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state/history.jsonl");
+        for text in ["one", "two\nlines", "셋"] {
+            append_history(&file, text).unwrap();
+        }
+        assert_eq!(read_history(&file, 2), ["two\nlines", "셋"]);
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(read_history(&folder.path().join("none"), 5).is_empty());
+    }
+
+    #[test]
+    fn u1_the_branch_is_found_from_below_and_in_worktrees() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("repo/.git/HEAD", "ref: refs/heads/feature/x\n");
+        write("repo/src/a", "");
+        write("tree/.git", "gitdir: ../repo/.git/worktrees/tree\n");
+        write("repo/.git/worktrees/tree/HEAD", "0123456789abcdef\n");
+        let branch = |path: &str| branch_of(&folder.path().join(path));
+        assert_eq!(branch("repo/src").as_deref(), Some("feature/x"));
+        assert_eq!(branch("tree").as_deref(), Some("01234567"));
+    }
+}

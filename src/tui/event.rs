@@ -1,0 +1,65 @@
+//! Everything that can wake the screen up, in one place.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use super::effect::BodyHits;
+use super::highlight::{CodeKey, ColouredCode};
+use crate::agent_session::event::SessionEvent;
+use crate::session::entry::SessionEntry;
+use crate::session::tree::NodeIndex;
+
+/// One reason to look at the screen's state again.
+#[derive(Debug)]
+pub enum UiEvent {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The mouse was used.
+    Mouse(MouseEvent),
+    /// The window has another size, or must be drawn anew.
+    Resized,
+    /// The window got or lost the focus.
+    Focus(bool),
+    /// Something happened in the session.
+    Session(SessionEvent),
+    /// The session is gone without having ended.
+    SessionLost,
+    /// Bodies that were asked for.
+    Entries {
+        /// Those that could be read.
+        entries: Vec<(NodeIndex, Arc<SessionEntry>)>,
+        /// The others, and why not.
+        failed: Vec<(NodeIndex, String)>,
+    },
+    /// What a search through all bodies has found.
+    Found(BodyHits),
+    /// Files for the picker.
+    Files {
+        /// What was typed.
+        query: String,
+        /// Paths from the session's folder, best first.
+        files: Vec<String>,
+    },
+    /// The external editor was left.
+    Edited(Result<String, String>),
+    /// Code was coloured.
+    Coloured {
+        /// Which.
+        key: CodeKey,
+        /// Its lines.
+        code: ColouredCode,
+    },
+    /// The branch that the session's folder is on.
+    Branch(Option<String>),
+    /// A word to the person from an effect, such as `copied`.
+    Hint(String),
+    /// An effect failed.
+    Failed(String),
+    /// Time has passed and something moves.
+    Tick,
+    /// The program is asked to end (SIGTERM, SIGHUP, SIGINT).
+    Terminate,
+}

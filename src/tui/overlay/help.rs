@@ -1,0 +1,60 @@
+//! `/help` and `/hotkeys`: the commands and the keys, from the tables that define them.
+
+use ratatui::text::{Line, Span};
+
+use super::pager::{Document, Pager};
+use crate::slash::COMMANDS;
+use crate::tui::action::{Action, Group};
+use crate::tui::keymap::KeyMap;
+use crate::tui::text::width;
+use crate::tui::theme::Theme;
+
+/// The list of keys.
+#[must_use]
+pub fn keys(keymap: &KeyMap, theme: &Theme) -> Pager {
+    let mut lines = Vec::new();
+    for group in Group::ALL {
+        lines.push(Line::styled(group.title(), theme.heading));
+        for action in Action::ALL.iter().filter(|action| action.group() == group) {
+            let keys = keymap.keys(*action).join(", ");
+            let keys = if keys.is_empty() { "(no key)".to_owned() } else { keys };
+            lines.push(pair(&keys, action.help(), 30, theme));
+        }
+        lines.push(Line::default());
+    }
+    let note =
+        "other keys: write them into keymap.toml beside your settings, e.g. find = [\"ctrl+s\"]";
+    lines.push(Line::styled(note, theme.dim));
+    Pager::new("Keys", Document::Lines(lines))
+}
+
+/// The list of commands.
+#[must_use]
+pub fn commands(keymap: &KeyMap, theme: &Theme) -> Pager {
+    let mut lines = vec![Line::styled("commands", theme.heading)];
+    for command in COMMANDS {
+        lines.push(pair(&command.usage(), command.help, 30, theme));
+    }
+    lines.push(Line::default());
+    lines.push(Line::styled("in what you write", theme.heading));
+    for (typed, help) in [
+        ("@path", "name a file; a list opens as you type"),
+        ("!command", "run a command; the model sees its output"),
+        ("!!command", "run a command; the model does not see it"),
+    ] {
+        lines.push(pair(typed, help, 30, theme));
+    }
+    lines.push(Line::default());
+    let keys = keymap.key_name(Action::ShowKeys);
+    lines.push(Line::styled(format!("keys: /hotkeys or {keys}"), theme.dim));
+    Pager::new("Help", Document::Lines(lines))
+}
+
+fn pair(left: &str, right: &str, columns: usize, theme: &Theme) -> Line<'static> {
+    let gap = columns.saturating_sub(width(left)).max(2);
+    Line::from(vec![
+        Span::styled(format!("  {left}"), theme.accent),
+        Span::raw(" ".repeat(gap)),
+        Span::raw(right.to_owned()),
+    ])
+}

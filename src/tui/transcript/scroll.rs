@@ -1,0 +1,287 @@
+//! Which lines of the transcript are seen, and moving through them.
+//!
+//! The view sticks to the end only if it was there. Elsewhere it is held by its top line, named by
+//! block, so that nothing jumps when text arrives below or older entries above.
+
+use ratatui::text::Line;
+
+use super::{Block, Transcript};
+use crate::tui::cell::{Cell, Look};
+use crate::tui::editor::Direction;
+use crate::tui::highlight::Highlights;
+use crate::tui::theme::Theme;
+use std::path::Path;
+
+/// Where the view is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum View {
+    /// At the end, and stays there.
+    #[default]
+    End,
+    /// The top line is line `line` of block `seq`.
+    Top { seq: i64, line: usize },
+}
+
+/// The lines that are seen, top first. Made by [`Transcript::look_at`].
+#[derive(Debug, Default)]
+pub struct Seen {
+    parts: Vec<Part>,
+    /// When the view is not at the end: how many lines came since it left it.
+    pub below: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    block: usize,
+    /// First line of the block, the blank one before it included.
+    from: usize,
+    lines: usize,
+}
+
+/// A run of lines of one block.
+pub struct SeenBlock<'a> {
+    /// Blank lines before.
+    pub blank: usize,
+    /// The lines.
+    pub lines: &'a [Line<'static>],
+    /// Columns to leave free at the left.
+    pub inset: usize,
+}
+
+impl Transcript {
+    fn block(&self, place: usize) -> Option<&Block> {
+        self.blocks.get(place).or_else(|| self.live.get(place - self.blocks.len().min(place)))
+    }
+
+    fn len(&self) -> usize {
+        self.blocks.len() + self.live.len()
+    }
+
+    fn place_of(&self, seq: i64) -> Option<usize> {
+        (0..self.len()).rev().find(|place| self.block(*place).is_some_and(|block| block.seq == seq))
+    }
+
+    /// Height of a block, drawn if need be.
+    fn height(&mut self, place: usize, look: Look<'_>) -> usize {
+        let stamp = self.look;
+        let length = self.blocks.len();
+        let block = match place.checked_sub(length) {
+            None => self.blocks.get_mut(place),
+            Some(place) => self.live.get_mut(place),
+        };
+        block.map_or(0, |block| {
+            Self::draw_block(block, stamp, look);
+            block.height()
+        })
+    }
+
+    /// Works out what is seen in `rows` rows. The one place where blocks are drawn.
+    pub fn look_at(
+        &mut self,
+        rows: usize,
+        width: usize,
+        theme: &Theme,
+        highlights: &Highlights,
+        cwd: &Path,
+    ) -> Seen {
+        if width != self.width {
+            self.width = width;
+            self.redraw();
+        }
+        let (tools, thinking) = (self.tools, self.thinking);
+        let look = Look { theme, highlights, width, tools, thinking, cwd };
+        self.apply_steps(rows, look);
+        if let View::Top { seq, line } = self.view {
+            if let Some(seen) = self.seen_from_top(seq, line, rows, look) {
+                return seen;
+            }
+            self.view = View::End;
+        }
+        self.seen_at_end(rows, look)
+    }
+
+    fn seen_at_end(&mut self, rows: usize, look: Look<'_>) -> Seen {
+        let mut parts = Vec::new();
+        let mut room = rows;
+        let mut place = self.len();
+        while room > 0 && place > 0 {
+            place -= 1;
+            let height = self.height(place, look);
+            let lines = height.min(room);
+            parts.push(Part { block: place, from: height - lines, lines });
+            room -= lines;
+        }
+        self.near_top = place < 8;
+        parts.reverse();
+        Seen { parts, below: None }
+    }
+
+    /// `None` when the end comes into view, or the block is gone.
+    fn seen_from_top(
+        &mut self,
+        seq: i64,
+        line: usize,
+        rows: usize,
+        look: Look<'_>,
+    ) -> Option<Seen> {
+        let first = self.place_of(seq)?;
+        self.near_top = first < 8;
+        let mut parts = Vec::new();
+        let mut room = rows;
+        for place in first..self.len() {
+            let height = self.height(place, look);
+            let from = if place == first { line.min(height.saturating_sub(1)) } else { 0 };
+            let lines = (height - from).min(room);
+            if lines > 0 {
+                parts.push(Part { block: place, from, lines });
+            }
+            room -= lines;
+            if room == 0 {
+                let more = from + lines < height || place + 1 < self.len();
+                let new = self.new_lines(look);
+                return more.then_some(Seen { parts, below: Some(new) });
+            }
+        }
+        None
+    }
+
+    /// Lines that came after the view had left the end.
+    fn new_lines(&mut self, look: Look<'_>) -> usize {
+        let (seq, height) = self.left_at;
+        let Some(place) = self.place_of(seq) else { return 0 };
+        let lines: usize = (place..self.len()).map(|place| self.height(place, look)).sum();
+        lines.saturating_sub(height)
+    }
+
+    /// Notes where the end was when the view left it.
+    fn leave_end(&mut self) {
+        let last = self.len().checked_sub(1).and_then(|place| self.block(place));
+        self.left_at = last.map_or((0, 0), |block| (block.seq, block.height()));
+    }
+
+    /// The lines of what is seen.
+    pub fn seen<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = SeenBlock<'a>> {
+        seen.parts.iter().filter_map(|part| {
+            let block = self.block(part.block)?;
+            let lines = block.cell.lines(&block.drawn);
+            let gap = usize::from(block.gap);
+            let blank = gap.saturating_sub(part.from).min(part.lines);
+            let from = part.from.saturating_sub(gap).min(lines.len());
+            let to = (from + part.lines - blank).min(lines.len());
+            Some(SeenBlock { blank, lines: &lines[from..to], inset: block.cell.inset() })
+        })
+    }
+
+    /// Moves the view by lines; negative is back. Takes effect when it is drawn next.
+    pub fn scroll_by(&mut self, lines: isize) {
+        self.steps += lines;
+    }
+
+    /// To the end, and stays there.
+    pub fn scroll_to_end(&mut self) {
+        self.view = View::End;
+        self.steps = 0;
+        self.trim();
+    }
+
+    /// To the beginning of what is held.
+    pub fn scroll_to_top(&mut self) {
+        if self.view == View::End {
+            self.leave_end();
+        }
+        if let Some(block) = self.block(0) {
+            self.view = View::Top { seq: block.seq, line: 0 };
+        }
+        self.near_top = true;
+        self.steps = 0;
+    }
+
+    /// Whether the view sticks to the end.
+    #[must_use]
+    pub fn is_at_end(&self) -> bool {
+        self.view == View::End && self.steps >= 0
+    }
+
+    pub(super) const fn wants_older(&self) -> bool {
+        self.near_top
+    }
+
+    /// Puts the request before, or after, the top of the view at the top.
+    pub fn go_to_request(&mut self, direction: Direction) {
+        let back = direction == Direction::Back;
+        let top = match self.view {
+            View::End => self.len(),
+            View::Top { seq, .. } => self.place_of(seq).unwrap_or(0),
+        };
+        let is_request = |place: &usize| {
+            matches!(self.block(*place).map(|block| &block.cell), Some(Cell::User(_)))
+        };
+        let found = if back {
+            (0..top).rev().find(is_request)
+        } else {
+            (top + 1..self.len()).find(is_request)
+        };
+        if self.view == View::End {
+            self.leave_end();
+        }
+        match found.and_then(|place| self.block(place)) {
+            Some(block) => {
+                self.view = View::Top { seq: block.seq, line: usize::from(block.gap) };
+            }
+            None if back => self.scroll_to_top(),
+            None => self.scroll_to_end(),
+        }
+    }
+
+    /// The text of the last answer.
+    #[must_use]
+    pub fn last_answer(&self) -> Option<String> {
+        (0..self.len()).rev().find_map(|place| match &self.block(place)?.cell {
+            Cell::Answer(text) if !text.source().trim().is_empty() => {
+                Some(text.source().to_owned())
+            }
+            _ => None,
+        })
+    }
+
+    /// Turns the steps that were asked for into a new top line.
+    fn apply_steps(&mut self, rows: usize, look: Look<'_>) {
+        let steps = std::mem::take(&mut self.steps);
+        if steps == 0 {
+            return;
+        }
+        let top = match self.view {
+            View::End if steps > 0 => return,
+            View::End => {
+                self.leave_end();
+                let seen = self.seen_at_end(rows, look);
+                seen.parts.first().map(|part| (part.block, part.from))
+            }
+            View::Top { seq, line } => self.place_of(seq).map(|place| (place, line)),
+        };
+        let Some((mut place, mut line)) = top else { return };
+        let mut left = steps.unsigned_abs();
+        if steps < 0 {
+            while left > line && place > 0 {
+                left -= line + 1;
+                place -= 1;
+                line = self.height(place, look).saturating_sub(1);
+            }
+            line = line.saturating_sub(left);
+        } else {
+            loop {
+                let height = self.height(place, look);
+                if line + left < height || place + 1 >= self.len() {
+                    line += left;
+                    break;
+                }
+                left -= height - line;
+                place += 1;
+                line = 0;
+            }
+        }
+        if let Some(block) = self.block(place) {
+            self.view = View::Top { seq: block.seq, line };
+        }
+    }
+}
