@@ -30,6 +30,8 @@ pub struct Status {
     /// Characters of the answer, in quarters of tokens as the estimator counts them.
     tokens: u64,
     pieces: Option<(u32, u32)>,
+    /// Why a summary does not go on just now.
+    note: Option<String>,
     retry: Option<Instant>,
     hint: Option<(String, Instant)>,
     animation: bool,
@@ -45,6 +47,7 @@ impl Status {
             what: String::new(),
             tokens: 0,
             pieces: None,
+            note: None,
             retry: None,
             hint: None,
             animation,
@@ -81,6 +84,7 @@ impl Status {
         }
         self.kind = kind;
         self.pieces = None;
+        self.note = None;
         if kind != ActivityKind::Retrying {
             self.retry = None;
         }
@@ -120,6 +124,7 @@ impl Status {
     pub fn progress(&mut self, progress: &Progress) {
         self.pieces = (progress.pieces > 1).then_some((progress.piece, progress.pieces));
         self.tokens = progress.tokens;
+        self.note.clone_from(&progress.note);
     }
 
     /// A request is tried again at `until`.
@@ -174,6 +179,7 @@ impl Status {
         if let Some((piece, pieces)) = self.pieces {
             words.push(format!("{piece}/{pieces}"));
         }
+        words.extend(self.note.clone());
         match self.retry {
             Some(until) => {
                 let left = until.saturating_duration_since(now).as_secs_f64().ceil();
@@ -228,6 +234,7 @@ mod tests {
             piece: 2,
             pieces: 3,
             tokens: 420,
+            note: None,
         };
         status.progress(&progress);
         assert_eq!(
