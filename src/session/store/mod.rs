@@ -16,7 +16,7 @@ mod open;
 pub mod place;
 mod replace;
 mod rewrite;
-mod scan;
+pub(super) mod scan;
 mod upgrade;
 
 pub use self::fork::ForkScope;

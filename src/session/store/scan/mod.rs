@@ -22,26 +22,26 @@ use crate::session::tree::{LineSpan, Node, SessionTree};
 
 /// What a session file holds.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(in crate::session) struct Scan {
     /// The header, if there is one.
-    pub(super) header: Option<SessionHeader>,
+    pub(in crate::session) header: Option<SessionHeader>,
     /// The entries; the leaf is the last of them.
-    pub(super) tree: SessionTree,
+    pub(in crate::session) tree: SessionTree,
     /// Where the entries begin: after the header's line.
-    pub(super) body: u64,
+    pub(in crate::session) body: u64,
     /// How the file ends.
-    pub(super) tail: Tail,
+    pub(in crate::session) tail: Tail,
     /// Length of the file.
-    pub(super) len: u64,
+    pub(in crate::session) len: u64,
     /// What is wrong with it.
-    pub(super) damage: Damage,
+    pub(in crate::session) damage: Damage,
     /// Entries without an id, as files of version 1 have them. They are not in the tree.
-    pub(super) anonymous: usize,
+    pub(in crate::session) anonymous: usize,
 }
 
 /// How a session file ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Tail {
+pub(in crate::session) enum Tail {
     /// With a whole line.
     #[default]
     Whole,
@@ -53,7 +53,7 @@ pub(super) enum Tail {
 
 /// Counts of what is wrong with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Damage {
+pub(in crate::session) struct Damage {
     /// Lines, or parts of lines, that cannot be read. The torn tail is not among them.
     pub(super) unreadable: usize,
     /// Lines that hold more than one record or part of one, and records on several lines.
@@ -77,7 +77,7 @@ pub(super) struct Damage {
 /// Reads a session file, or the part of one that begins at `offset`.
 ///
 /// `watch` is told now and then how many bytes have been read.
-pub(super) fn scan(
+pub(in crate::session) fn scan(
     file: impl Read,
     offset: u64,
     estimator: Estimator,
