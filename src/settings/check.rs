@@ -130,7 +130,7 @@ impl Check {
             variant.pointer("/properties/type/const").and_then(Value::as_str).map(ToOwned::to_owned)
         };
         let NodeValue::Block(keys) = &node.value else {
-            return self.mismatch(key, &serde_json::json!({"type": "object"}), node);
+            return self.mismatch(key, part, node);
         };
         let tags: Vec<String> = variants.iter().filter_map(|variant| tag_of(variant)).collect();
         let tag_key = key.join("type");
@@ -179,12 +179,10 @@ impl Check {
     }
 
     fn unknown(&mut self, key: &Key, name: &Name, known: Vec<&str>) {
-        let help = match nearest(&name.text, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => match elsewhere(&name.text) {
-                Some(place) => format!("did you mean `{place}`?"),
-                None => format!("known here: {}", known.join(", ")),
-            },
+        let help = match (nearest(&name.text, known.iter().copied()), elsewhere(&name.text)) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, Some(paths)) => format!("did you mean {paths}?"),
+            (None, None) => format!("known here: {}", known.join(", ")),
         };
         self.mistake(name.place, key, format!("unknown key `{key}`; {help}"));
     }
@@ -209,14 +207,15 @@ impl Check {
     }
 }
 
-/// The full path of a key of this very name in some block, if there is exactly one.
+/// The full paths of the keys of this very name in other blocks, if there are few.
 fn elsewhere(name: &str) -> Option<String> {
-    let mut paths = super::schema::leaves()
+    const MOST: usize = 3;
+    let paths: Vec<String> = super::schema::leaves()
         .into_iter()
-        .map(|leaf| leaf.key)
-        .filter(|key| key.names().last().is_some_and(|last| last == name));
-    let first = paths.next()?;
-    paths.next().is_none().then(|| first.to_string())
+        .filter(|leaf| leaf.key.names().last().is_some_and(|last| last == name))
+        .map(|leaf| format!("`{}`", leaf.key))
+        .collect();
+    (1..=MOST).contains(&paths.len()).then(|| paths.join(" or "))
 }
 
 fn types(part: &Value) -> Vec<&str> {
@@ -320,6 +319,8 @@ pub fn expected(part: &Value) -> String {
     let words: Vec<String> = types(part).into_iter().map(|name| in_words(part, name)).collect();
     match words.split_last() {
         Some((last, [])) => last.clone(),
+        // `true or false` brings its own `or`.
+        Some((last, rest)) if last.contains(" or ") => format!("{}, {last}", rest.join(", ")),
         Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
         None => "a value".to_owned(),
     }

@@ -9,7 +9,7 @@ use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
-use serde_saphyr::{Location, Spanned};
+use serde_saphyr::{Location, NonFiniteFloatPolicy, Spanned};
 
 /// How a settings file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,9 @@ pub fn json_options() -> ParseOptions {
 fn json_error(error: &ParseError) -> SyntaxError {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let problem = match error.kind() {
-        ParseErrorKind::UnexpectedWord => "unexpected word; texts need double quotes".to_owned(),
+        ParseErrorKind::UnexpectedWord | ParseErrorKind::UnexpectedToken => {
+            "unexpected word; texts need double quotes".to_owned()
+        }
         ParseErrorKind::ExpectedStringObjectProperty => "a key must be in double quotes".to_owned(),
         kind => {
             let text = kind.to_string();
@@ -229,14 +231,23 @@ fn json_node(text: &str, value: &ast::Value<'_>) -> Result<Node, SyntaxError> {
 /// # Errors
 /// The first mistake.
 pub fn read_yaml(text: &str) -> Result<Node, SyntaxError> {
-    match serde_saphyr::from_str::<Option<Spanned<Yaml>>>(text) {
+    // `off` is a thinking level and no truth value, as YAML has it since version 1.2.
+    let options = serde_saphyr::options! {
+        strict_booleans: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        with_snippet: false,
+    };
+    match serde_saphyr::from_str_with_options::<Option<Spanned<Yaml>>>(text, options) {
         Ok(Some(root)) => Ok(root.into()),
         Ok(None) => Ok(Node::empty()),
         Err(error) => {
             let place = error.location().map_or(Place::START, Place::of);
-            let text = error.without_snippet().to_string();
-            // The library ends its sentence with the place, which we name ourselves.
-            let end = text.find(" at line ").or_else(|| text.find('\n')).unwrap_or(text.len());
+            let text = error.to_string();
+            // The library goes on with the place, which we name ourselves, and with advice to
+            // programmers.
+            let ends =
+                [" at line ", "\n", "; use ", ", set "].iter().filter_map(|end| text.find(end));
+            let end = ends.min().unwrap_or(text.len());
             Err(SyntaxError { place, problem: text[..end].trim().to_owned() })
         }
     }
@@ -377,6 +388,12 @@ mod tests {
             assert_eq!(read_yaml(text).unwrap().to_value(), Value::Object(Map::new()), "{text:?}");
         }
         assert_eq!(read_json("// nothing\n").unwrap().to_value(), Value::Object(Map::new()));
+    }
+
+    #[test]
+    fn g1_yaml_words_that_look_like_truth_are_words() {
+        let values = read_yaml("thinking: off\nmodel: no\nmouse: true\n").unwrap().to_value();
+        assert_eq!(values, serde_json::json!({"thinking": "off", "model": "no", "mouse": true}));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod providers;
 mod sessions;
+mod settings;
 mod support;
 mod tidy;
 mod tools;
