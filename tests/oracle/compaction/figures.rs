@@ -7,8 +7,8 @@ use regrow::message::{Message, Usage};
 use regrow::settings::{Settings, Trigger};
 use serde_json::Value;
 
-use super::tally::Tally;
-use super::{OMP, PI, cases, rows};
+use crate::cases::{OMP, PI, cases, rows};
+use crate::tally::Tally;
 
 #[test]
 fn s12_estimates_of_messages() {

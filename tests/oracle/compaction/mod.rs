@@ -1,12 +1,11 @@
 //! Planning of compactions against what the systems of the seeds compute: kinds `session`
-//! (entryTokens, cutPoints, prepare, prune, branch, branchPrepared), `estimateTokens`, `usage`,
-//! `shouldCompact`, `trigger`, `pruneToBudget`, `overflow`, `contextPruning`.
+//! (entryTokens, contextEstimate, cutPoints, prepare, prune, branch, branchPrepared),
+//! `estimateTokens`, `usage`, `shouldCompact`, `trigger`, `pruneToBudget`, `overflow`,
+//! `contextPruning`, `configValidation`, `resolveSettings`.
 
 mod figures;
 mod overflow;
 mod plans;
 mod scene;
+mod settings;
 mod view;
-
-use crate::cases::{OMP, PI, cases, rows};
-use crate::tally;

@@ -4,8 +4,8 @@ use regrow::compaction::overflow::{SilentSign, is_overflow, silent_overflow};
 use regrow::message::{AssistantMessage, Block};
 use serde_json::{Value, json};
 
-use super::tally::Tally;
-use super::{OMP, PI, cases, rows};
+use crate::cases::{OMP, PI, cases, rows};
+use crate::tally::Tally;
 
 /// Row 24: the union of both tables, without texts about throttling.
 #[test]

@@ -11,8 +11,8 @@ use regrow::settings::Settings;
 use serde_json::Value;
 
 use super::scene::{Scene, text, texts};
-use super::tally::Tally;
-use super::{OMP, PI, cases};
+use crate::cases::{OMP, PI, cases};
+use crate::tally::Tally;
 
 /// So large that C4 never clamps and nothing is ever pressed for room.
 const WINDOW: u64 = 1_000_000_000;

@@ -1,4 +1,4 @@
-//! Kinds `contextPruning` and `resolveSettings`: old tool results in the model's view.
+//! Kind `contextPruning`: old tool results in the model's view.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use regrow::message::{
 use regrow::settings::ContextPruningSettings;
 use serde_json::Value;
 
-use super::tally::Tally;
-use super::{cases, rows};
+use crate::cases::{cases, rows};
+use crate::tally::Tally;
 
 fn message(value: &Value) -> Arc<Message> {
     let text = value["content"].as_str().unwrap_or_default().to_owned();
@@ -31,7 +31,8 @@ fn message(value: &Value) -> Arc<Message> {
     })
 }
 
-fn settings(config: &Value) -> ContextPruningSettings {
+/// Settings as the cases write them.
+pub(super) fn pruning(config: &Value) -> ContextPruningSettings {
     let mut settings = ContextPruningSettings::default();
     let count = |value: &Value, target: &mut usize| {
         if let Some(number) = value.as_u64() {
@@ -75,7 +76,7 @@ fn s8_degraded_results() {
         let values = case["input"]["messages"].as_array().unwrap();
         let messages: Vec<_> = values.iter().map(message).collect();
         for row in rows(case) {
-            let settings = settings(&row["config"]);
+            let settings = pruning(&row["config"]);
             let place = format!("{} {}", case["name"], row["config"]);
             let ours = prune_context(messages.clone(), &settings);
             for (index, (before, after)) in messages.iter().zip(&ours).enumerate() {
