@@ -13,4 +13,5 @@
 mod cases;
 mod compaction;
 mod sessions;
+mod summary;
 mod tally;
