@@ -11,6 +11,7 @@ mod log;
 mod places;
 mod prompt_args;
 mod prompts;
+mod screen;
 mod session_choice;
 mod stamp;
 mod talk;

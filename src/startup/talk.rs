@@ -12,7 +12,7 @@ use super::prompt_args::build_prompt;
 use super::prompts::DiskPrompts;
 use super::session_choice::{Chosen, choose_session};
 use super::stamp::SystemStamper;
-use super::{has_terminal, log};
+use super::{has_terminal, log, screen};
 use crate::agent_session::queue::Prompt;
 use crate::agent_session::{AgentSession, Attendance, Commands, SessionDeps, SessionHandle};
 use crate::cli::{OutputMode, TalkArgs};
@@ -27,6 +27,7 @@ use crate::settings::file::{Places, Resolved, load, project_root};
 use crate::settings::layers::Override;
 use crate::settings::trust;
 use crate::tool::builtin::builtin;
+use crate::tui::ExitReason;
 
 /// Runs a conversation on the screen, or one prompt without it.
 ///
@@ -57,7 +58,17 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         let started =
             start(args, &folders, &cwd, settings.clone(), attendance, resolved.notices).await?;
         let session = tokio::spawn(started.session.run(started.commands));
-        let end = show(args, started.handle, prompt, on_screen, &settings).await;
+        let end = if on_screen {
+            screen::show(started.handle, prompt, &settings, &folders).await.map(|reason| {
+                match reason {
+                    ExitReason::Quit => RunEnd::Answered,
+                    ExitReason::Signal => RunEnd::Interrupted,
+                    ExitReason::SessionLost => RunEnd::Failed,
+                }
+            })
+        } else {
+            show(args, started.handle, prompt).await
+        };
         // The session ends by itself once its shell has gone; its last write must not be cut off.
         session.await.ok();
         end
@@ -202,18 +213,12 @@ pub(super) fn registry(settings: &Settings, folders: &Folders) -> ProviderRegist
     ProviderRegistry::new(settings, std::env::vars().collect(), files)
 }
 
-/// Hands the session to its shell.
+/// Hands the session to a shell without a screen.
 async fn show(
     args: &TalkArgs,
     handle: SessionHandle,
     prompt: Option<Prompt>,
-    on_screen: bool,
-    settings: &Settings,
 ) -> anyhow::Result<RunEnd> {
-    if on_screen {
-        let _ = settings;
-        return Ok(RunEnd::Answered);
-    }
     let prompt = prompt.unwrap_or_default();
     let mut out = std::io::stdout();
     let end = match args.mode {

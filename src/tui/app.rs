@@ -58,6 +58,7 @@ pub struct App {
     pub(super) overlays: Vec<Box<dyn Overlay>>,
     /// Messages that wait: those for the next boundary, those for after the turn.
     pub(super) queue: Queue,
+    welcome: Welcome,
     pub(super) reader: Option<SessionReader>,
     pub(super) cwd: PathBuf,
     home: Option<PathBuf>,
@@ -94,7 +95,7 @@ impl App {
             theme: options.theme,
             keymap: options.keymap,
             highlights: Highlights::default(),
-            transcript: Transcript::new(options.welcome),
+            transcript: Transcript::new(options.welcome.clone()),
             editor: Editor::new(options.history),
             menu: None,
             files_asked: None,
@@ -102,6 +103,7 @@ impl App {
             footer: Footer { cwd: cwd_shown, ..Footer::default() },
             overlays: Vec::new(),
             queue: Queue::default(),
+            welcome: options.welcome,
             reader: None,
             cwd: PathBuf::new(),
             home: options.home,
@@ -281,6 +283,22 @@ impl App {
         if self.files_asked.as_deref() == Some(query) {
             self.menu = Menu::files(query, files);
         }
+    }
+
+    /// Brings the first lines up to date: folder and model are known only once a session is open.
+    fn refresh_welcome(&mut self) {
+        let mut welcome = self.welcome.clone();
+        welcome.cwd.clone_from(&self.footer.cwd);
+        if let Some(model) = &self.footer.model {
+            welcome.model = match model.provider.as_str() {
+                "offline" => "offline (no model yet: /model)".to_owned(),
+                _ => model.id.clone(),
+            };
+        }
+        if !self.transcript.is_empty() {
+            welcome.hints.clear();
+        }
+        self.transcript.set_welcome(welcome);
     }
 
     fn cwd_shown(&self) -> String {

@@ -210,7 +210,7 @@ mod tests {
             80,
             " …/shop main · auth-refactor · claude-sonnet-5 · high  ctx ▰▰▰▰▱▱▱▱ 38% · $0.41",
         );
-        check(&footer, 40, " sonnet-5                  38% · $0.41");
+        check(&footer, 40, " sonnet-5                   38% · $0.41");
     }
 
     #[test]

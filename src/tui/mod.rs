@@ -13,7 +13,7 @@ use futures::{FutureExt, StreamExt};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use crate::agent_session::SessionHandle;
-use crate::agent_session::command::{Delivery, SessionCommand};
+use crate::agent_session::command::SessionCommand;
 use crate::agent_session::event::SessionEvent;
 
 pub mod action;
@@ -82,7 +82,7 @@ pub struct TuiOptions {
     /// The first lines.
     pub welcome: Welcome,
     /// Sent at once.
-    pub initial_prompt: Option<String>,
+    pub first: Option<SessionCommand>,
     /// Where what is sent is remembered for later sessions; `None` for nowhere.
     pub history_file: Option<PathBuf>,
     /// The person's home, written `~`.
@@ -120,9 +120,9 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
     let (sender, results) = mpsc::unbounded_channel();
     let effects =
         Effects::new(sender, handle.commands.clone(), options.theme, options.history_file);
-    if let Some(text) = options.initial_prompt {
-        let delivery = Delivery::FollowUp;
-        let _ = handle.commands.send(SessionCommand::Prompt { text, images: Vec::new(), delivery });
+    if let Some(first) = options.first {
+        // A session that is gone already is noticed by its events ending.
+        let _ = handle.commands.send(first);
     }
     let main_loop = MainLoop {
         app,
@@ -132,6 +132,7 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
         session: handle.events,
         results,
         signals,
+        started: Instant::now(),
         last_frame: None,
         dirty: Some(Urgency::Now),
         patience: Some(Instant::now() + PATIENCE),
@@ -159,6 +160,7 @@ struct MainLoop {
     session: UnboundedReceiver<SessionEvent>,
     results: UnboundedReceiver<UiEvent>,
     signals: Signals,
+    started: Instant,
     last_frame: Option<Instant>,
     dirty: Option<Urgency>,
     /// A frame waits until then for what is being read.
@@ -314,7 +316,7 @@ impl MainLoop {
             Urgency::Now => FRAME,
             Urgency::Soon => STREAM_FRAME,
         };
-        let due = self.last_frame.map_or_else(Instant::now, |last| last + pause);
+        let due = self.last_frame.map_or(self.started, |last| last + pause);
         let waits = self.last_frame.is_none() && self.app.reader.is_none() || self.app.is_loading();
         Some(self.patience.filter(|_| waits).map_or(due, |patience| due.max(patience)))
     }

@@ -28,6 +28,7 @@ impl App {
                 for warning in warnings {
                     self.transcript.notice(NoticeLevel::Warning, &warning);
                 }
+                self.refresh_welcome();
                 self.effects.push(UiEffect::ReadBranch(self.cwd.clone()));
             }
             SessionEvent::Appended { entry } => {
@@ -73,6 +74,7 @@ impl App {
             SessionEvent::Model { model, thinking } => {
                 self.footer.model = Some(model);
                 self.footer.thinking = thinking;
+                self.refresh_welcome();
             }
             SessionEvent::Gauge(gauge) => self.footer.gauge = gauge,
             SessionEvent::Notice { level, text } => self.transcript.notice(level, &text),

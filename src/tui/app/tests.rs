@@ -220,11 +220,13 @@ impl Stage {
     }
 
     fn prompts(&self) -> Vec<&str> {
-        let text = |command| match command {
-            &SessionCommand::Prompt { ref text, .. } => Some(text.as_str()),
-            _ => None,
-        };
-        self.sent.iter().filter_map(text).collect()
+        let mut prompts = Vec::new();
+        for command in &self.sent {
+            if let SessionCommand::Prompt { text, .. } = command {
+                prompts.push(text.as_str());
+            }
+        }
+        prompts
     }
 
     /// The screen as text, the caret as `█`.

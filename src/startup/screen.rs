@@ -1,0 +1,90 @@
+//! What the screen is told at its start: theme, keys, greeting, where history is kept.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::places::Folders;
+use crate::agent_session::SessionHandle;
+use crate::agent_session::command::{Delivery, SessionCommand};
+use crate::agent_session::queue::Prompt;
+use crate::settings::Settings;
+use crate::tui::cell::Welcome;
+use crate::tui::keymap::KeyMap;
+use crate::tui::theme::{ColorDepth, Theme};
+use crate::tui::{self, ExitReason, TuiOptions};
+
+/// Shows a session on the screen until it is left.
+///
+/// # Errors
+/// The theme or the key map cannot be used, or the terminal is gone.
+pub(super) async fn show(
+    handle: SessionHandle,
+    prompt: Option<Prompt>,
+    settings: &Settings,
+    folders: &Folders,
+) -> anyhow::Result<ExitReason> {
+    let options = TuiOptions {
+        theme: theme(settings.theme.as_deref().unwrap_or("auto"), &folders.config)?,
+        mouse: settings.mouse,
+        animation: settings.animation != Some(false),
+        keymap: keymap(&folders.config)?,
+        welcome: welcome(),
+        first: prompt.map(|Prompt { text, images }| SessionCommand::Prompt {
+            text,
+            images,
+            delivery: Delivery::FollowUp,
+        }),
+        history_file: Some(folders.state.join("history.jsonl")),
+        home: etcetera::home_dir().ok(),
+    };
+    tui::run(handle, options).await
+}
+
+fn welcome() -> Welcome {
+    let hint = |typed: &str, help: &str| (typed.to_owned(), help.to_owned());
+    Welcome {
+        version: format!("regrow {}", env!("CARGO_PKG_VERSION")),
+        corner: "/help".to_owned(),
+        hints: vec![
+            hint("read README.md", "or say what you want done"),
+            hint("/tree", "goes back to any point and takes another way"),
+            hint("/compact", "shortens the history; nothing is lost"),
+            hint("/model", "chooses who answers"),
+        ],
+        ..Welcome::default()
+    }
+}
+
+/// The theme of that name for this terminal: a file of the person's, or a built-in one.
+fn theme(name: &str, config: &Path) -> anyhow::Result<Theme> {
+    let depth = ColorDepth::detect(|name| std::env::var(name).ok());
+    let name = if name == "auto" { background() } else { name };
+    let file = config.join("themes").join(format!("{name}.toml"));
+    if let Ok(source) = std::fs::read_to_string(&file) {
+        return Theme::parse(&source, depth)
+            .with_context(|| format!("cannot use the theme {}", file.display()));
+    }
+    Theme::named(name, depth).with_context(|| {
+        format!(
+            "there is no theme `{name}`; write dark, light or auto, or put it into {}",
+            file.display()
+        )
+    })
+}
+
+/// Some terminals say what their background is; dark is the guess where nothing is said.
+fn background() -> &'static str {
+    let colours = std::env::var("COLORFGBG").unwrap_or_default();
+    let light = matches!(colours.rsplit(';').next(), Some("7" | "15"));
+    if light { "light" } else { "dark" }
+}
+
+fn keymap(config: &Path) -> anyhow::Result<KeyMap> {
+    let file = config.join("keymap.toml");
+    match std::fs::read_to_string(&file) {
+        Ok(source) => KeyMap::with_changes(&source)
+            .with_context(|| format!("cannot use the key map {}", file.display())),
+        Err(_) => Ok(KeyMap::default()),
+    }
+}
