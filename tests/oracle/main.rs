@@ -13,5 +13,6 @@
 mod cases;
 mod compaction;
 mod sessions;
+mod settings;
 mod summary;
 mod tally;
