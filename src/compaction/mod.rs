@@ -1,6 +1,16 @@
 //! Keeping long work inside a window: compaction, branch summaries, pruning (SPEC sections 4, 5, 8).
 //!
-//! Planning is pure and apart from the model calls, which only [`summarizer`] and `remote` make.
+//! Planning is pure and apart from the model calls, which only [`summarizer`] and [`remote`] make:
+//!
+//! - *When?* [`trigger`] counts what is in context and decides; [`breaker`] keeps it from running in
+//!   circles; [`overflow`] knows what an overflow looks like and which window to plan with after one.
+//! - *What?* [`plan`] divides the context into what is summarised and what stays; [`cut`] finds where.
+//!   [`branch`] does so for a branch that is left.
+//! - *Into what?* [`summarizer`] and [`extractive`] make the text, with [`prompts`], [`transcript`] and
+//!   [`file_ops`]; [`request`] puts the person's latest request into it, word for word.
+//! - *Without a summary:* [`prune`] replaces old tool output in the file, [`context_pruning`] and [`fit`]
+//!   shorten it in the model's view only.
+//! - *In which measure?* [`tokens`] estimates; [`calibration`] says how far that is off.
 
 use serde::Serialize;
 

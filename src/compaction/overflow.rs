@@ -148,6 +148,9 @@ const NEAR_PERCENT: u64 = 95;
 const EMPTY_ANSWER_PERCENT: u64 = 90;
 /// An answer that was cut off before its first token, although the prompt nearly filled the window.
 const FULL_PERCENT: u64 = 99;
+/// Protocols whose services refuse what does not fit and never leave a part out.
+const STRICT_PROTOCOLS: &[&str] =
+    &["anthropic-messages", "openai-responses", "google-generative-ai", "offline"];
 /// Below this an estimate is too coarse to accuse a server of truncating.
 const LARGE_ESTIMATE: u64 = 4_000;
 
@@ -371,7 +374,8 @@ impl SilentSign {
 }
 
 /// Looks for signs of an overflow in an answer that claims success (C6). `estimate` is that of the
-/// request, system prompt and tools included.
+/// request, system prompt and tools included; thinking that the provider does not get back must not
+/// be in it, or it looks as if the server had left something out.
 #[must_use]
 pub fn silent_overflow(
     answer: &AssistantMessage,
@@ -396,7 +400,8 @@ pub fn silent_overflow(
             return Some(SilentSign::EmptyAnswer);
         }
     }
-    is_truncated(prompt, estimate)
+    let may_truncate = !STRICT_PROTOCOLS.contains(&answer.api.as_str());
+    (may_truncate && is_truncated(prompt, estimate))
         .then(|| SilentSign::TruncatedPrompt { seems: seeming_window(prompt) })
 }
 
@@ -670,6 +675,11 @@ mod tests {
         assert_eq!(sign(700, 22_000), seems(1_024));
         assert_eq!(sign(11_000, 22_000), None);
         assert_eq!(sign(900, 3_000), None);
+        let strict = AssistantMessage {
+            api: "anthropic-messages".into(),
+            ..answer(StopReason::Stop, 2_051, 9, "x")
+        };
+        assert_eq!(silent_overflow(&strict, 131_072, 22_000), None);
         assert_eq!(sign(0, 22_000), None);
         assert!(!SilentSign::TruncatedPrompt { seems: 1 }.is_overflow());
         assert!(SilentSign::EmptyAnswer.is_overflow());

@@ -55,6 +55,7 @@ pub fn plan_prune(tree: &SessionTree, nodes: &[NodeIndex], policy: &PrunePolicy)
             || (policy.protect_errors && *is_error)
             || policy.protected_tools.iter().any(|name| **name == **tool);
         seen += u64::from(node.tokens);
+        tracing::debug!(entry = %node.id, tool = %tool, tokens = node.tokens, is_protected, "prunable?");
         if !is_protected {
             plan.results.push((*index, node.tokens));
             plan.saved += saving(node.tokens);

@@ -113,8 +113,9 @@ pub struct Calibration {
 impl Calibration {
     /// Below this many estimated tokens a ratio says more about chance than about the text.
     const LEAST: u64 = 500;
-    /// Ratios beyond these are mistakes of counting, not properties of a text.
-    const RANGE: (f64, f64) = (0.5, 4.0);
+    /// Ratios beyond these are no properties of a text. Few tokens were counted where a provider does
+    /// not get an answer's thinking back, and what follows must not be underestimated for that.
+    const RANGE: (f64, f64) = (0.8, 4.0);
 
     /// Counted over estimated tokens; 1 while too little is known.
     #[must_use]
