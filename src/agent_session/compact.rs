@@ -51,7 +51,11 @@ impl AgentSession {
     /// An automatic compaction. When there is nothing to compact, what it was for goes on as far as
     /// it can.
     pub(super) fn compact_by_itself(&mut self, reason: Reason, then: AfterCompaction) {
-        match self.plan_compaction() {
+        let plan = match reason {
+            Reason::Overflow => self.plan_after_overflow(),
+            Reason::Manual | Reason::Threshold => self.plan_compaction(),
+        };
+        match plan {
             Ok(plan) => self.start_compaction(reason, plan, None, then),
             Err(nothing) => self.without_compaction(reason, then, &nothing.to_string()),
         }

@@ -15,7 +15,7 @@ use crate::provider::{Purpose, Request, ToolSpec};
 use crate::session::context::{ContextOutline, build_session_context};
 use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
 use crate::session::view::{Target, convert_to_llm, repair};
-use crate::settings::Trigger;
+use crate::settings::{Settings, Trigger};
 
 impl AgentSession {
     /// The request for the next round.
@@ -99,10 +99,28 @@ impl AgentSession {
 
     /// What a compaction would do now (C10).
     pub(super) fn plan_compaction(&self) -> Result<CompactionPlan, NothingToCompact> {
+        self.plan_with(&self.deps.settings)
+    }
+
+    /// What a compaction would do now that the server has found the context too large: when it would
+    /// keep everything, the server's window must be smaller than ours, and less is kept.
+    pub(super) fn plan_after_overflow(&self) -> Result<CompactionPlan, NothingToCompact> {
+        let mut settings = Settings::clone(&self.deps.settings);
+        let keep = &mut settings.compaction.keep_recent_tokens;
+        *keep = limits(self.model.context_window, &self.deps.settings.compaction).keep_recent;
+        let mut plan = self.plan_with(&settings);
+        while plan == Err(NothingToCompact::Nothing) && settings.compaction.keep_recent_tokens > 1 {
+            settings.compaction.keep_recent_tokens /= 2;
+            plan = self.plan_with(&settings);
+        }
+        plan
+    }
+
+    fn plan_with(&self, settings: &Settings) -> Result<CompactionPlan, NothingToCompact> {
         let reader = self.store.reader();
         let tree = reader.tree();
         let window = self.model.context_window;
-        let mut plan = prepare_compaction(&tree, tree.leaf(), &self.deps.settings, window)?;
+        let mut plan = prepare_compaction(&tree, tree.leaf(), settings, window)?;
         drop(tree);
         plan.tokens_before = self.tokens_now().0;
         Ok(plan)
@@ -156,7 +174,7 @@ fn is_failed_answer(tree: &SessionTree, index: NodeIndex) -> bool {
 pub(crate) fn model_view(
     messages: &[Arc<Message>],
     target: &Target,
-    settings: &crate::settings::Settings,
+    settings: &Settings,
 ) -> Vec<Arc<Message>> {
     let view = repair(convert_to_llm(messages), target);
     prune_context(view, &settings.summarization.context_pruning)

@@ -1,5 +1,6 @@
 //! Tests of the crate as a whole. One binary, one line per module, so that it links once.
 #![allow(
+    unreachable_pub,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
@@ -12,6 +13,7 @@ mod providers;
 mod sessions;
 mod settings;
 mod support;
+mod talk;
 mod tidy;
 mod tools;
 mod tour;
