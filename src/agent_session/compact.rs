@@ -75,7 +75,7 @@ impl AgentSession {
     }
 
     fn fits(&self, tokens: u64) -> bool {
-        let window = self.model.context_window;
+        let window = self.window;
         let limits = crate::compaction::trigger::limits(window, &self.deps.settings.compaction);
         tokens + limits.reserve <= window
     }
@@ -271,7 +271,7 @@ impl AgentSession {
         }
         let situation = Situation {
             tokens,
-            window: self.model.context_window,
+            window: self.window,
             overhead: self.overhead,
             to_refine: usize::MAX,
         };

@@ -68,7 +68,7 @@ impl AgentSession {
 
     pub(super) fn show_gauge(&self) {
         let (tokens, estimated) = self.tokens_now();
-        let window = self.model.context_window;
+        let window = self.window;
         self.tell(SessionEvent::Gauge(Gauge {
             tokens,
             estimated,

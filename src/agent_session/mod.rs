@@ -96,6 +96,8 @@ pub struct AgentSession {
     deps: SessionDeps,
     store: SessionStore,
     model: Arc<Model>,
+    /// Tokens that fit in: the model's window, or less when a server turned out to have a smaller one.
+    window: u64,
     thinking: ThinkingLevel,
     grants: Arc<Mutex<SessionGrants>>,
 
@@ -150,6 +152,7 @@ impl AgentSession {
         let mut session = Self {
             deps,
             store,
+            window: model.context_window,
             model,
             thinking,
             grants: Arc::default(),

@@ -113,7 +113,7 @@ impl AgentSession {
     ) -> BranchInput {
         let reader = self.store.reader();
         let settings = &self.deps.settings.branch_summary;
-        let window = self.model.context_window;
+        let window = self.window;
         let reserve = if window <= 2 * settings.reserve_tokens {
             window / 4
         } else {

@@ -32,8 +32,8 @@ impl AgentSession {
         let mut report = ContextReport {
             tokens,
             estimated,
-            window: self.model.context_window,
-            compacts_at: compacts_at(self.model.context_window, &self.deps.settings),
+            window: self.window,
+            compacts_at: compacts_at(self.window, &self.deps.settings),
             system_prompt: text(&system.text).saturating_sub(instructions),
             tools: self.overhead.saturating_sub(text(&system.text)),
             instructions,

@@ -34,7 +34,7 @@ impl AgentSession {
         let messages: Vec<_> = bodies.into_iter().map(|(_, message)| message).collect();
         self.overhead = self.overhead_of(&system, &tools);
         let overhead = self.overhead;
-        let window = self.model.context_window;
+        let window = self.window;
         let reserve = limits(window, &self.deps.settings.compaction).reserve;
         let room = window.saturating_sub(reserve).saturating_sub(overhead);
         let view = model_view(&messages, &Target::for_model(&self.model), &self.deps.settings);
@@ -107,7 +107,7 @@ impl AgentSession {
     pub(super) fn plan_after_overflow(&self) -> Result<CompactionPlan, NothingToCompact> {
         let mut settings = Settings::clone(&self.deps.settings);
         let keep = &mut settings.compaction.keep_recent_tokens;
-        *keep = limits(self.model.context_window, &self.deps.settings.compaction).keep_recent;
+        *keep = limits(self.window, &self.deps.settings.compaction).keep_recent;
         let mut plan = self.plan_with(&settings);
         while plan == Err(NothingToCompact::Nothing) && settings.compaction.keep_recent_tokens > 1 {
             settings.compaction.keep_recent_tokens /= 2;
@@ -119,7 +119,7 @@ impl AgentSession {
     fn plan_with(&self, settings: &Settings) -> Result<CompactionPlan, NothingToCompact> {
         let reader = self.store.reader();
         let tree = reader.tree();
-        let window = self.model.context_window;
+        let window = self.window;
         let mut plan = prepare_compaction(&tree, tree.leaf(), settings, window)?;
         drop(tree);
         plan.tokens_before = self.tokens_now().0;
@@ -134,7 +134,7 @@ impl AgentSession {
         let (tokens, _) = self.tokens_now();
         let mut situation = Situation {
             tokens: tokens + extra,
-            window: self.model.context_window,
+            window: self.window,
             overhead: self.overhead,
             to_refine: usize::MAX,
         };
@@ -152,7 +152,7 @@ impl AgentSession {
     /// A compaction that did not help, or failed, waits for new content (C4, F94).
     fn armed(&self) -> bool {
         let tree = self.store.reader().tree();
-        self.breaker.is_armed(&tree, tree.leaf(), self.model.context_window)
+        self.breaker.is_armed(&tree, tree.leaf(), self.window)
     }
 
     pub(super) fn hands(&self, reports: &super::Reports) -> Hands {
@@ -160,7 +160,7 @@ impl AgentSession {
             tools: self.deps.tools.clone(),
             gate: self.gate(reports),
             cwd: self.store.header().cwd.clone().into(),
-            max_result_tokens: self.model.context_window / 4,
+            max_result_tokens: self.window / 4,
             steer: self.steer.subscribe(),
         }
     }

@@ -49,7 +49,7 @@ impl AgentSession {
             return;
         }
         match self.find_model(&wanted) {
-            Some(model) => self.model = model,
+            Some(model) => self.take_model(model),
             None => self.notice(
                 NoticeLevel::Info,
                 format!("{wanted} is not to be had here; {} answers", self.model.model_ref()),
@@ -61,6 +61,12 @@ impl AgentSession {
         let model =
             self.deps.providers.models().into_iter().find(|model| model.model_ref() == *wanted)?;
         self.deps.providers.provider_for(&model).ok().map(|_| model)
+    }
+
+    fn take_model(&mut self, model: Arc<Model>) {
+        self.window = model.context_window;
+        self.model = model;
+        self.breaker.rearm();
     }
 
     fn tell_model(&self) {
@@ -78,7 +84,7 @@ impl AgentSession {
             self.complain(error.to_string());
             return;
         }
-        self.model = model;
+        self.take_model(model);
         self.append(EntryBody::ModelChange {
             provider: self.model.provider.clone(),
             model_id: self.model.id.clone(),

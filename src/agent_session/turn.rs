@@ -234,7 +234,7 @@ impl AgentSession {
             return RoundOutcome::Stopped;
         };
         let has_calls = answer.tool_calls().next().is_some();
-        let sign = overflow::silent_overflow(answer, self.model.context_window, self.turn.estimate);
+        let sign = overflow::silent_overflow(answer, self.window, self.turn.estimate);
         if let Some(sign) = sign {
             // An answer that says something is an answer; the threshold takes care of the rest.
             if answer.text().trim().is_empty() && !has_calls {
@@ -250,9 +250,11 @@ impl AgentSession {
             && overflow::unknown_client_error_is_overflow(
                 error.status,
                 self.turn.estimate,
-                self.model.context_window,
+                self.window,
             );
         if error.kind == ErrorKind::Overflow || unknown_overflow {
+            let (text, estimate) = (error.message.as_str(), self.turn.estimate);
+            self.window = overflow::window_after_overflow(text, estimate, self.window);
             return RoundOutcome::Overflowed;
         }
         self.turn.failures += 1;
