@@ -13,6 +13,7 @@ use super::prompts::DiskPrompts;
 use super::session_choice::{Chosen, choose_session};
 use super::stamp::SystemStamper;
 use super::{has_terminal, log, screen};
+use crate::agent_session::command::SessionCommand;
 use crate::agent_session::queue::Prompt;
 use crate::agent_session::{AgentSession, Attendance, Commands, SessionDeps, SessionHandle};
 use crate::cli::{OutputMode, TalkArgs};
@@ -58,6 +59,9 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         let started =
             start(args, &folders, &cwd, settings.clone(), attendance, resolved.notices).await?;
         let session = tokio::spawn(started.session.run(started.commands));
+        if on_screen && started.registry.is_unconfigured() {
+            look_for_local_model(&started.handle, started.registry);
+        }
         let end = if on_screen {
             screen::show(started.handle, prompt, &settings, &folders).await.map(|reason| {
                 match reason {
@@ -153,6 +157,19 @@ struct Started {
     session: AgentSession,
     commands: Commands,
     handle: SessionHandle,
+    registry: Arc<ProviderRegistry>,
+}
+
+/// Looks for a model server on this machine behind the first frame, and takes its model when nothing
+/// else is configured (P1).
+fn look_for_local_model(handle: &SessionHandle, registry: Arc<ProviderRegistry>) {
+    let commands = handle.commands.clone();
+    tokio::spawn(async move {
+        if let Some(model) = registry.find_local().await.first() {
+            // The person may have left meanwhile.
+            commands.send(SessionCommand::SetModel(model.model_ref())).ok();
+        }
+    });
 }
 
 async fn start(
@@ -185,7 +202,7 @@ async fn start(
     };
     let summarizer = Arc::new(Summarizer::new(registry.clone(), settings.clone(), estimator));
     let deps = SessionDeps {
-        providers: registry,
+        providers: registry.clone(),
         tools,
         settings,
         stamper,
@@ -201,7 +218,7 @@ async fn start(
         session_dir,
     };
     let (session, commands, handle) = AgentSession::new(deps, store, warnings, model, thinking);
-    Ok(Started { session, commands, handle })
+    Ok(Started { session, commands, handle, registry })
 }
 
 /// The models and their keys. Reads nothing yet.
