@@ -1,7 +1,10 @@
 //! What every wire protocol does with the events of an answer. Pure.
 
+use serde_json::Value;
+
+use super::failure::{self, Failure};
 use super::sse::Frame;
-use super::{ProviderError, StreamEvent};
+use super::{ErrorKind, ProviderError, StreamEvent};
 
 /// Turns one answer's frames into stream events; one decoder per answer.
 pub trait Decode: Send + Sync {
@@ -34,87 +37,35 @@ pub enum Progress {
     Done,
 }
 
-#[cfg(test)]
-pub mod testing {
-    //! Feeds recorded bodies to a decoder in pieces of several sizes, which must not matter.
-
-    use super::*;
-    use crate::ids::Timestamp;
-    use crate::message::{AssistantMessage, StopReason};
-    use crate::provider::assemble::Assembler;
-    use crate::provider::catalogue::guessed_model;
-    use crate::provider::sse;
-    use bytes::Bytes;
-    use futures::stream::{self, StreamExt};
-    use std::convert::Infallible;
-
-    /// What became of a body.
-    #[derive(Debug, PartialEq)]
-    pub struct Decoded {
-        pub events: Vec<StreamEvent>,
-        error: Option<(crate::provider::ErrorKind, String)>,
-    }
-
-    impl Decoded {
-        /// The finished answer.
-        #[track_caller]
-        pub fn message(&self) -> AssistantMessage {
-            assert_eq!(self.error, None);
-            let Some(StreamEvent::Finish { reason }) = self.events.last() else {
-                panic!("no finish in {:?}", self.events)
-            };
-            self.assemble(*reason)
+/// The JSON of an event.
+///
+/// # Errors
+/// A torn event is a cut answer; plain text is the failure of a server behind a gateway.
+pub fn parse(provider: &str, data: &str) -> Result<Value, ProviderError> {
+    serde_json::from_str(data).map_err(|error| {
+        if data.starts_with('{') {
+            let message = format!("{provider} sent an event that cannot be read: {error}");
+            return ProviderError::new(ErrorKind::Cut, message);
         }
+        reported(provider, data)
+    })
+}
 
-        /// What had come when it failed.
-        #[track_caller]
-        pub fn partial(&self) -> AssistantMessage {
-            assert!(self.error.is_some());
-            assert!(!self.events.iter().any(|event| matches!(event, StreamEvent::Finish { .. })));
-            self.assemble(StopReason::Error)
-        }
+/// An error that the server reported inside the stream (F62).
+#[must_use]
+pub fn reported(provider: &str, body: &str) -> ProviderError {
+    failure::classify(Failure { provider, body, ..Failure::default() })
+}
 
-        #[track_caller]
-        pub fn error(&self) -> ProviderError {
-            let (kind, message) = self.error.clone().expect("an error");
-            ProviderError::new(kind, message)
-        }
+/// The body ended before the protocol's terminal signal (F60).
+#[must_use]
+pub fn cut(provider: &str) -> ProviderError {
+    let message = format!("the answer of {provider} broke off before its end");
+    ProviderError::new(ErrorKind::Cut, message)
+}
 
-        fn assemble(&self, reason: StopReason) -> AssistantMessage {
-            let model = guessed_model("acme", "m", None, 1_000);
-            let mut assembler = Assembler::new(&model, Timestamp::from_millis(0));
-            self.events.iter().for_each(|event| assembler.apply(event));
-            assembler.finish(reason, &model)
-        }
-    }
-
-    /// Decodes `body` whole and in small pieces; all must agree.
-    #[track_caller]
-    pub fn decode_split<D: Decode>(body: &str, decoder: impl Fn() -> D) -> Decoded {
-        let whole = decode(body.as_bytes(), body.len().max(1), decoder());
-        let sizes: &[usize] = if body.len() < 20_000 { &[1, 2, 3, 17] } else { &[1, 1_024] };
-        for size in sizes {
-            assert_eq!(decode(body.as_bytes(), *size, decoder()), whole, "in pieces of {size}");
-        }
-        whole
-    }
-
-    fn decode(body: &[u8], size: usize, mut decoder: impl Decode) -> Decoded {
-        let pieces: Vec<Result<Bytes, Infallible>> =
-            body.chunks(size).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        let frames =
-            futures::executor::block_on(sse::frames(stream::iter(pieces)).collect::<Vec<_>>());
-        let mut events = Vec::new();
-        for frame in frames {
-            match decoder.frame(&frame.expect("UTF-8"), &mut events) {
-                Ok(Progress::Done) => return Decoded { events, error: None },
-                Ok(_) => {}
-                Err(error) => {
-                    return Decoded { events, error: Some((error.kind, error.message)) };
-                }
-            }
-        }
-        let error = decoder.end(&mut events).err().map(|error| (error.kind, error.message));
-        Decoded { events, error }
-    }
+/// A filter or the model itself declined.
+#[must_use]
+pub fn refused(provider: &str, what: &str) -> ProviderError {
+    ProviderError::new(ErrorKind::Refused, format!("{provider} {what}"))
 }

@@ -35,6 +35,14 @@ impl Endpoint {
         format!("{}{path}", base.trim_end_matches('/'))
     }
 
+    /// The address of `path` below `version`, whether or not the configured address ends in that.
+    #[must_use]
+    pub fn versioned_url(&self, model: &Model, version: &str, path: &str) -> String {
+        let base = self.url(model, "");
+        let base = base.strip_suffix(version).unwrap_or(&base);
+        format!("{base}{version}{path}")
+    }
+
     /// The key as `Authorization: Bearer`.
     #[must_use]
     pub fn bearer(&self) -> Vec<(String, String)> {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{Message, StopReason, Usage};
 use model::Model;
 
+pub mod anthropic;
 pub mod assemble;
 pub mod catalogue;
 pub mod decode;
@@ -30,6 +31,8 @@ pub mod retry;
 pub mod scripted;
 pub mod secret;
 pub mod sse;
+#[cfg(test)]
+pub mod testing;
 
 /// Speaks to one provider. Cheap to share; holds connections, not conversations.
 pub trait Provider: Send + Sync {

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::server::{Gate, ModelServer, Overflow, Reply, Rules};
 
 /// Every protocol: its name, and where its base URL ends.
-const PROTOCOLS: &[(&str, &str)] = &[("openai-completions", "/v1")];
+const PROTOCOLS: &[(&str, &str)] = &[("openai-completions", "/v1"), ("anthropic-messages", "")];
 
 struct Bench {
     server: ModelServer,

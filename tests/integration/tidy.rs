@@ -36,6 +36,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("provider::effort", 3),
     ("provider::failure", 3),
     ("provider::secret", 3),
+    ("provider::testing", 3),
     ("provider::*", 4),
     ("provider::*::wire", 3),
     ("provider::*::quirks", 3),

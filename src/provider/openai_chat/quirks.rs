@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::provider::model::Model;
-use crate::session::view::CallIdRule;
 
 /// The habits of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +26,6 @@ pub struct Quirks {
     pub cache_marks: bool,
     /// Whether a tool result must carry the tool's name.
     pub tool_result_name: bool,
-    /// Whether neighbouring user messages must be one (F69).
-    pub merge_users: bool,
-    /// What ids of tool calls are taken.
-    pub call_ids: CallIds,
 }
 
 /// See [`Quirks::max_tokens_field`].
@@ -70,27 +65,6 @@ pub enum ReasoningStyle {
     Template,
 }
 
-/// See [`Quirks::call_ids`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallIds {
-    /// Up to 64 letters, digits, `_` and `-`: good everywhere but at Mistral.
-    Word64,
-    /// Exactly nine letters or digits.
-    Nine,
-}
-
-impl CallIds {
-    /// As the view needs it.
-    #[must_use]
-    pub const fn rule(self) -> CallIdRule {
-        match self {
-            Self::Word64 => CallIdRule::Word { max: 64 },
-            Self::Nine => CallIdRule::Exactly { len: 9 },
-        }
-    }
-}
-
 /// What is safe with a server nobody knows.
 const CAUTIOUS: Quirks = Quirks {
     max_tokens_field: MaxTokensField::MaxTokens,
@@ -101,8 +75,6 @@ const CAUTIOUS: Quirks = Quirks {
     store: false,
     cache_marks: false,
     tool_result_name: false,
-    merge_users: true,
-    call_ids: CallIds::Word64,
 };
 
 const OPENAI: Quirks = Quirks {
@@ -111,7 +83,6 @@ const OPENAI: Quirks = Quirks {
     replay_reasoning: false,
     prompt_cache_key: true,
     store: true,
-    merge_users: false,
     ..CAUTIOUS
 };
 
@@ -137,12 +108,7 @@ const SERVERS: &[(&str, &str, Quirks)] = &[
     (
         "mistral",
         "api.mistral.ai",
-        Quirks {
-            tool_result_name: true,
-            call_ids: CallIds::Nine,
-            replay_reasoning: false,
-            ..CAUTIOUS
-        },
+        Quirks { tool_result_name: true, replay_reasoning: false, ..CAUTIOUS },
     ),
     ("xai", "api.x.ai", Quirks { replay_reasoning: false, ..CAUTIOUS }),
     ("together", "api.together.xyz", CAUTIOUS),
@@ -211,16 +177,16 @@ mod tests {
         assert_eq!(Quirks::of(&model("openai", "")), OPENAI);
         assert_eq!(Quirks::of(&model("mine", "https://api.openai.com:443/v1")), OPENAI);
         assert!(Quirks::of(&model("mine", "https://me.openai.azure.com/x")).prompt_cache_key);
-        assert_eq!(Quirks::of(&model("mistral", "http://127.0.0.1/v1")).call_ids, CallIds::Nine);
+        assert!(Quirks::of(&model("mistral", "http://127.0.0.1/v1")).tool_result_name);
         assert_eq!(Quirks::of(&model("mine", "http://127.0.0.1:9/v1")), CAUTIOUS);
     }
 
     #[test]
     fn p1_users_change_single_values() {
-        let changes = json!({"reasoning": "thinking_type", "mergeUsers": false});
+        let changes = json!({"reasoning": "thinking_type", "store": true});
         let changed = CAUTIOUS.with(changes.as_object().unwrap()).unwrap();
-        assert_eq!(changed, Quirks { merge_users: false, ..THINKING });
-        for wrong in [json!({"mergeUser": true}), json!({"reasoning": "much"})] {
+        assert_eq!(changed, Quirks { store: true, ..THINKING });
+        for wrong in [json!({"stor": true}), json!({"reasoning": "much"})] {
             assert!(CAUTIOUS.with(wrong.as_object().unwrap()).is_err());
         }
     }

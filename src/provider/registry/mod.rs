@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::anthropic::Anthropic;
 use super::catalogue::{Catalogue, ProviderFacts, canonical};
 use super::endpoint::Endpoint;
 use super::http::Http;
@@ -281,6 +282,7 @@ impl ProviderRegistry {
         let endpoint = self.endpoint(model)?;
         match model.api.as_str() {
             "openai-completions" => Ok(Arc::new(OpenAiChat::new(self.http.clone(), endpoint))),
+            "anthropic-messages" => Ok(Arc::new(Anthropic::new(self.http.clone(), endpoint))),
             other => Err(ProviderError::new(
                 ErrorKind::BadRequest,
                 format!("{} speaks {other}, which is not known here", model.provider),

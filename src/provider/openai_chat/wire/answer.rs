@@ -8,10 +8,9 @@ use serde_json::Value;
 use super::calls::Calls;
 use super::usage::read_usage;
 use crate::message::StopReason;
-use crate::provider::decode::{Decode, Progress};
-use crate::provider::failure::{self, Failure};
+use crate::provider::decode::{self, Decode, Progress};
 use crate::provider::sse::Frame;
-use crate::provider::{BlockStart, ErrorKind, ProviderError, StreamEvent};
+use crate::provider::{BlockStart, ProviderError, StreamEvent};
 
 /// The fields under which servers send reasoning; of several in one chunk the first counts.
 const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
@@ -52,12 +51,12 @@ impl Decode for ChatDecoder {
             self.finish(events);
             return Ok(Progress::Done);
         }
-        let chunk = self.parse(data)?;
+        let chunk = decode::parse(&self.provider, data)?;
         let failed = frame.event.as_deref() == Some("error")
             || chunk.get("error").is_some_and(|error| !error.is_null())
             || chunk.get("object").and_then(Value::as_str) == Some("error");
         if failed {
-            return Err(self.reported(data));
+            return Err(decode::reported(&self.provider, data));
         }
         if let Some(choice) = first_choice(&chunk) {
             self.choice(choice, events)?;
@@ -73,8 +72,7 @@ impl Decode for ChatDecoder {
             self.finish(events);
             return Ok(());
         }
-        let message = format!("the answer of {} broke off before its end", self.provider);
-        Err(ProviderError::new(ErrorKind::Cut, message))
+        Err(decode::cut(&self.provider))
     }
 }
 
@@ -97,22 +95,6 @@ impl ChatDecoder {
         if self.finish.is_some() { Progress::Settled } else { Progress::Open }
     }
 
-    fn parse(&self, data: &str) -> Result<Value, ProviderError> {
-        serde_json::from_str(data).map_err(|error| {
-            if data.starts_with('{') {
-                let message =
-                    format!("{} sent an event that cannot be read: {error}", self.provider);
-                return ProviderError::new(ErrorKind::Cut, message);
-            }
-            // Gateways put the plain text of an upstream's failure here.
-            self.reported(data)
-        })
-    }
-
-    fn reported(&self, body: &str) -> ProviderError {
-        failure::classify(Failure { provider: &self.provider, body, ..Failure::default() })
-    }
-
     fn choice(
         &mut self,
         choice: &Value,
@@ -125,10 +107,9 @@ impl ChatDecoder {
         match choice.get("finish_reason").and_then(Value::as_str).unwrap_or_default() {
             "" => {}
             "content_filter" => {
-                let message = format!("a filter of {} stopped the answer", self.provider);
-                return Err(ProviderError::new(ErrorKind::Refused, message));
+                return Err(decode::refused(&self.provider, "filtered the answer"));
             }
-            "error" => return Err(self.reported(&choice.to_string())),
+            "error" => return Err(decode::reported(&self.provider, &choice.to_string())),
             "length" => self.finish = Some(StopReason::Length),
             "tool_calls" | "function_call" => self.finish = Some(StopReason::ToolUse),
             _ => self.finish = Some(StopReason::Stop),

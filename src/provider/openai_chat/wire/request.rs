@@ -230,29 +230,7 @@ fn mark_for_cache(list: &mut [Value]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::Purpose;
-    use crate::provider::model::Model;
-    use std::sync::Arc;
-
-    fn request(model: Value, messages: Value) -> Request {
-        let mut facts = json!({"provider": "p", "id": "m", "api": "openai-completions",
-            "contextWindow": 1000, "maxTokens": 100, "reasoning": true, "images": true});
-        facts.as_object_mut().unwrap().extend(model.as_object().unwrap().clone());
-        let model: Model = serde_json::from_value(facts).unwrap();
-        let messages: Vec<Message> = serde_json::from_value(messages).unwrap();
-        Request {
-            purpose: Purpose::Turn,
-            model: Arc::new(model),
-            system: "be good".into(),
-            messages: messages.into_iter().map(Arc::new).collect(),
-            tools: Vec::new(),
-            max_tokens: 64,
-            thinking: ThinkingLevel::Low,
-            parameters: Map::new(),
-            session_id: "s1".into(),
-            cache: true,
-        }
-    }
+    use crate::provider::testing::request;
 
     fn built(request: &Request) -> Value {
         Value::Object(body(request, &Quirks::of(&request.model)))
@@ -296,13 +274,13 @@ mod tests {
     #[test]
     fn p1_servers_get_the_fields_they_know() {
         let openai = built(&request(json!({"provider": "openai", "id": "gpt-5.1"}), round()));
-        assert_eq!(openai["max_completion_tokens"], 64);
+        assert_eq!(openai["max_completion_tokens"], 16_000);
         assert_eq!(openai["reasoning_effort"], "low");
         assert_eq!(openai["prompt_cache_key"], "s1");
         assert_eq!(openai["store"], false);
         assert!(openai["messages"][2].get("reasoning_content").is_none());
         let mistral = built(&request(json!({"provider": "mistral"}), round()));
-        assert_eq!(mistral["max_tokens"], 64);
+        assert_eq!(mistral["max_tokens"], 16_000);
         assert_eq!(mistral["messages"][3]["name"], "read");
         let local = built(&request(json!({"provider": "llama.cpp", "reasoning": false}), round()));
         assert_eq!(local["chat_template_kwargs"], json!({"enable_thinking": true}));

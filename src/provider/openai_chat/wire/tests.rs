@@ -4,16 +4,11 @@ use serde_json::json;
 
 use super::ChatDecoder;
 use crate::message::{AssistantMessage, Block, StopReason, Usage};
-use crate::provider::decode::testing::{Decoded, decode_split};
+use crate::provider::testing::{Decoded, decode_split, sse};
 use crate::provider::{BlockStart, ErrorKind, StreamEvent};
 
 fn decode(body: &str) -> Decoded {
     decode_split(body, || ChatDecoder::new("acme"))
-}
-
-/// Chunks as a server sends them, `[DONE]` not included.
-fn sse(chunks: &[serde_json::Value]) -> String {
-    chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect()
 }
 
 fn delta(delta: serde_json::Value) -> serde_json::Value {

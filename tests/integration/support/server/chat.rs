@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::Rules;
-use super::reply::{Piece, Reply, Step, fragments, words};
+use super::reply::{Pieces, Reply, Step, fragments, words};
+use super::{Recorded, Rules};
 
 /// Fields that some server takes; anything else is a mistake.
 const FIELDS: &[&str] = &[
@@ -26,7 +26,8 @@ const FIELDS: &[&str] = &[
     "top_p",
 ];
 
-pub(super) fn check(body: &Value, rules: &Rules) -> Result<(), String> {
+pub(super) fn check(request: &Recorded, rules: &Rules) -> Result<(), String> {
+    let body = &request.body;
     let fields = body.as_object().ok_or("the body is no object")?;
     if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         return Err(format!("Unrecognized request argument supplied: {unknown}"));
@@ -141,53 +142,49 @@ fn check_answer(message: &Value) -> Result<BTreeSet<String>, String> {
     Ok(ids)
 }
 
-pub(super) fn render(reply: &Reply) -> Vec<Piece> {
-    let mut pieces = vec![chunk(json!({"role": "assistant", "content": ""}), None)];
+pub(super) fn render(reply: &Reply) -> Pieces {
+    let mut pieces = Pieces::default();
+    pieces.event(&chunk(json!({"role": "assistant", "content": ""}), None));
     let mut calls = 0;
     for step in &reply.steps {
         match step {
             Step::Text(text) => {
-                pieces.extend(words(text).map(|word| chunk(json!({"content": word}), None)));
+                words(text).for_each(|word| pieces.event(&chunk(json!({"content": word}), None)));
             }
-            Step::Thinking(text) => pieces
-                .extend(words(text).map(|word| chunk(json!({"reasoning_content": word}), None))),
+            Step::Thinking(text) => words(text).for_each(|word| {
+                pieces.event(&chunk(json!({"reasoning_content": word}), None));
+            }),
             Step::Call { id, name, arguments } => {
                 let call = json!({"index": calls, "id": id, "type": "function",
                     "function": {"name": name, "arguments": ""}});
-                pieces.push(chunk(json!({"tool_calls": [call]}), None));
-                pieces.extend(fragments(arguments).iter().map(|fragment| {
+                pieces.event(&chunk(json!({"tool_calls": [call]}), None));
+                for fragment in fragments(arguments) {
                     let call = json!({"index": calls, "function": {"arguments": fragment}});
-                    chunk(json!({"tool_calls": [call]}), None)
-                }));
+                    pieces.event(&chunk(json!({"tool_calls": [call]}), None));
+                }
                 calls += 1;
             }
             Step::Error(message) => {
-                let error = json!({"error": {"message": message, "type": "server_error"}});
-                pieces.push(event(&error.to_string()));
+                pieces.event(&json!({"error": {"message": message, "type": "server_error"}}));
             }
-            Step::Hold(gate) => pieces.push(Piece::Hold(gate.clone())),
-            Step::Raw(text) => pieces.push(Piece::Bytes(text.clone().into_bytes())),
+            Step::Hold(gate) => pieces.hold(gate),
+            Step::Raw(text) => pieces.raw(text),
             Step::Finish(reason) => {
-                pieces.push(chunk(json!({}), Some(reason)));
+                pieces.event(&chunk(json!({}), Some(reason)));
                 if let Some(tokens) = reply.usage {
                     let usage = json!({"prompt_tokens": tokens.input, "completion_tokens": tokens.output,
                         "total_tokens": tokens.input + tokens.output,
                         "prompt_tokens_details": {"cached_tokens": tokens.cached}});
-                    pieces.push(event(&json!({"choices": [], "usage": usage}).to_string()));
+                    pieces.event(&json!({"choices": [], "usage": usage}));
                 }
-                pieces.push(event("[DONE]"));
+                pieces.raw("data: [DONE]\n\n");
             }
         }
     }
     pieces
 }
 
-fn chunk(delta: Value, finish: Option<&str>) -> Piece {
+fn chunk(delta: Value, finish: Option<&str>) -> Value {
     let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-    let chunk = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [choice]});
-    event(&chunk.to_string())
-}
-
-fn event(data: &str) -> Piece {
-    Piece::Bytes(format!("data: {data}\n\n").into_bytes())
+    json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [choice]})
 }

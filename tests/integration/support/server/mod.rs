@@ -5,6 +5,7 @@
 //! (I2): what they would reject is rejected here, in their words.
 
 mod chat;
+mod messages;
 mod reply;
 
 use std::collections::VecDeque;
@@ -21,6 +22,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use reply::{Gate, Reply};
+
+/// What this server signs reasoning with; no other signature is good here.
+pub const SIGNATURE: &str = "signed-by-this-server";
 
 /// What a server insists on.
 #[derive(Debug, Clone, Default)]
@@ -164,22 +168,26 @@ impl ModelServer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Chat,
+    Messages,
 }
 
 impl Protocol {
     fn of(path: &str) -> Option<Self> {
-        path.ends_with("/chat/completions").then_some(Self::Chat)
+        let ends = [("/chat/completions", Self::Chat), ("/v1/messages", Self::Messages)];
+        ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, protocol)| protocol)
     }
 
-    fn check(self, body: &Value, rules: &Rules) -> Result<(), String> {
+    fn check(self, request: &Recorded, rules: &Rules) -> Result<(), String> {
         match self {
-            Self::Chat => chat::check(body, rules),
+            Self::Chat => chat::check(request, rules),
+            Self::Messages => messages::check(request),
         }
     }
 
-    fn render(self, reply: &Reply) -> Vec<reply::Piece> {
+    fn render(self, reply: &Reply) -> reply::Pieces {
         match self {
             Self::Chat => chat::render(reply),
+            Self::Messages => messages::render(reply),
         }
     }
 }
@@ -211,11 +219,12 @@ async fn answer(
     if let Some(key) = &rules.key
         && !carries_key(&recorded.headers, key)
     {
-        let echoed = recorded.headers.get("authorization").map(|value| format!("{value:?}"));
-        let message = format!("Incorrect API key provided: {}", echoed.unwrap_or_default());
+        let names = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+        let echoed = names.iter().find_map(|name| recorded.headers.get(*name));
+        let message = format!("Incorrect API key provided: {echoed:?}");
         return json(401, &serde_json::json!({"error": {"message": message}}));
     }
-    if let Err(why) = protocol.check(&recorded.body, &rules) {
+    if let Err(why) = protocol.check(&recorded, &rules) {
         return reject(&shared, &why);
     }
     let size = recorded.body.to_string().chars().count() as u64 / 4;

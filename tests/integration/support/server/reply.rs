@@ -53,9 +53,32 @@ pub(super) struct Tokens {
 
 /// A piece of a rendered answer.
 #[derive(Debug)]
-pub(super) enum Piece {
+enum Piece {
     Bytes(Vec<u8>),
     Hold(Gate),
+}
+
+/// An answer as it is rendered.
+#[derive(Debug, Default)]
+pub(super) struct Pieces(Vec<Piece>);
+
+impl Pieces {
+    /// An event with JSON, named if the JSON says its `type`.
+    pub(super) fn event(&mut self, data: &serde_json::Value) {
+        if let Some(name) = data["type"].as_str() {
+            self.raw(&format!("event: {name}\ndata: {data}\n\n"));
+        } else {
+            self.raw(&format!("data: {data}\n\n"));
+        }
+    }
+
+    pub(super) fn raw(&mut self, text: &str) {
+        self.0.push(Piece::Bytes(text.to_owned().into_bytes()));
+    }
+
+    pub(super) fn hold(&mut self, gate: &Gate) {
+        self.0.push(Piece::Hold(gate.clone()));
+    }
 }
 
 /// A place where the answer waits, and the view from there.
@@ -105,6 +128,11 @@ impl Reply {
     /// An answer that wants one tool run.
     pub fn calls(id: &str, name: &str, arguments: serde_json::Value) -> Self {
         Self::default().call(id, name, &arguments.to_string()).finish("tool_calls")
+    }
+
+    /// Whether nothing at all is said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
     }
 
     /// An HTTP error with a JSON or plain body.
@@ -192,7 +220,7 @@ impl Reply {
         self
     }
 
-    pub(super) fn respond(self, render: impl Fn(&Self) -> Vec<Piece>) -> Response {
+    pub(super) fn respond(self, render: impl Fn(&Self) -> Pieces) -> Response {
         let mut response = Response::builder().status(self.status);
         for (name, value) in &self.headers {
             response = response.header(name, value);
@@ -203,7 +231,7 @@ impl Reply {
         if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
             response = response.header("content-type", "text/event-stream");
         }
-        let pieces = deliver(render(&self), &self.delivery);
+        let pieces = deliver(render(&self).0, &self.delivery);
         let gates: Vec<DropGuard> = pieces
             .iter()
             .filter_map(|piece| match piece {
