@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::agent_session::command::{SessionCommand, SwitchTo};
-use crate::export::Format;
+use crate::export::{Format, Secrets};
 use crate::ids::EntryId;
 use crate::nearest::nearest;
 use crate::provider::ThinkingLevel;
@@ -68,7 +68,7 @@ pub struct ExportRequest {
     /// Where to; beside the session's folder when absent.
     pub path: Option<PathBuf>,
     /// Whether what looks like a key is blacked out.
-    pub redact: bool,
+    pub secrets: Secrets,
 }
 
 /// A line that is no command that we know.
@@ -226,7 +226,7 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "export",
         aliases: &[],
-        arguments: "[html | md | jsonl] [FILE] [--redact]",
+        arguments: "[md | jsonl] [FILE] [--redact]",
         help: "write the session for others to read",
         parse: export,
     },
@@ -379,9 +379,9 @@ fn thinking(rest: &str) -> Result<SlashAction, String> {
 }
 
 fn export(rest: &str) -> Result<SlashAction, String> {
-    let (rest, redact) = match rest.strip_suffix("--redact").or(rest.strip_prefix("--redact")) {
-        Some(rest) => (rest.trim(), true),
-        None => (rest, false),
+    let (rest, secrets) = match rest.strip_suffix("--redact").or(rest.strip_prefix("--redact")) {
+        Some(rest) => (rest.trim(), Secrets::Redact),
+        None => (rest, Secrets::Keep),
     };
     if rest.starts_with("--") {
         return Err(format!("unknown option `{rest}`"));
@@ -395,13 +395,11 @@ fn export(rest: &str) -> Result<SlashAction, String> {
     let by_ending = || path.rsplit_once('.').and_then(|(_, ending)| Format::parse(ending));
     let format = match format {
         Some(format) => format,
-        None if path.is_empty() => Format::Html,
-        None => {
-            by_ending().ok_or_else(|| format!("`{path}` does not end in .html, .md or .jsonl"))?
-        }
+        None if path.is_empty() => Format::Markdown,
+        None => by_ending().ok_or_else(|| format!("`{path}` does not end in .md or .jsonl"))?,
     };
     let path = (!path.is_empty()).then(|| PathBuf::from(path));
-    Ok(SlashAction::Export(ExportRequest { format, path, redact }))
+    Ok(SlashAction::Export(ExportRequest { format, path, secrets }))
 }
 
 #[cfg(test)]
@@ -476,18 +474,21 @@ mod tests {
             Ok(SlashAction::Export(request)) => request,
             other => panic!("{other:?}"),
         };
-        let request = |format, path: Option<&str>, redact| ExportRequest {
+        let request = |format, path: Option<&str>, secrets| ExportRequest {
             format,
             path: path.map(PathBuf::from),
-            redact,
+            secrets,
         };
-        assert_eq!(export("/export"), request(Format::Html, None, false));
-        assert_eq!(export("/export md --redact"), request(Format::Markdown, None, true));
+        assert_eq!(export("/export"), request(Format::Markdown, None, Secrets::Keep));
+        assert_eq!(export("/export md --redact"), request(Format::Markdown, None, Secrets::Redact));
         assert_eq!(
             export("/export notes of today.md"),
-            request(Format::Markdown, Some("notes of today.md"), false)
+            request(Format::Markdown, Some("notes of today.md"), Secrets::Keep)
         );
-        assert_eq!(export("/export jsonl '/a b'"), request(Format::Jsonl, Some("/a b"), false));
+        assert_eq!(
+            export("/export jsonl '/a b'"),
+            request(Format::Jsonl, Some("/a b"), Secrets::Keep)
+        );
     }
 
     #[test]
@@ -512,7 +513,7 @@ mod tests {
         );
         refuses(
             "/export x.pdf",
-            "/export: `x.pdf` does not end in .html, .md or .jsonl; usage: /export [html | md | jsonl] [FILE] [--redact]",
+            "/export: `x.pdf` does not end in .md or .jsonl; usage: /export [md | jsonl] [FILE] [--redact]",
         );
     }
 

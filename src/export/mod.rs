@@ -1,30 +1,82 @@
 //! Sessions for other programs and other people: what `/export` and `regrow export` write.
 //!
-//! An export reads through the session's reader and returns text or writes to a given sink; it never
-//! changes the session.
+//! An export reads entry by entry through the session's reader and writes to a sink that it is given:
+//! memory does not grow with the session. It never changes the session.
+
+use std::io::{self, Write};
+
+use crate::session::entry::SessionHeader;
+use crate::session::reader::SessionReader;
+use crate::session::tree::NodeIndex;
+
+mod jsonl;
+mod markdown;
+mod redact;
+
+pub use redact::redact;
+
+/// What is exported.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The session's entries.
+    pub reader: &'a SessionReader,
+    /// Its first line.
+    pub header: &'a SessionHeader,
+    /// The end of the path that formats without branches show; `None` is before the first entry.
+    pub leaf: Option<NodeIndex>,
+}
+
+/// Whether what looks like a key is blacked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// As it is in the session.
+    Keep,
+    /// Replaced by `[redacted]`.
+    Redact,
+}
+
+/// Writes a session. Entries that cannot be read are left out; returns one sentence for each of them.
+///
+/// # Errors
+/// The sink failed.
+pub fn export(
+    format: Format,
+    source: &Source<'_>,
+    secrets: Secrets,
+    out: &mut dyn Write,
+) -> io::Result<Vec<String>> {
+    match format {
+        Format::Markdown => markdown::write(source, secrets, out),
+        Format::Jsonl => jsonl::write(source, secrets, out),
+    }
+}
+
+/// A text as it may be shown.
+fn shown(text: &str, secrets: Secrets) -> std::borrow::Cow<'_, str> {
+    match secrets {
+        Secrets::Keep => text.into(),
+        Secrets::Redact => redact(text),
+    }
+}
 
 /// What a session is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// One self-contained page.
-    Html,
-    /// Text with headings.
+    /// The path to the leaf as text with headings.
     Markdown,
-    /// The session file itself.
+    /// The whole session in its own format.
     Jsonl,
 }
 
 impl Format {
     /// All formats and the words for them.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("html", Self::Html), ("md", Self::Markdown), ("jsonl", Self::Jsonl)];
+    pub const ALL: [(&'static str, Self); 2] = [("md", Self::Markdown), ("jsonl", Self::Jsonl)];
 
     /// Reads a format's word or a file ending, in any case.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let word = word.to_lowercase();
         match word.as_str() {
-            "htm" => Some(Self::Html),
             "markdown" => Some(Self::Markdown),
             _ => Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, format)| *format),
         }
@@ -34,7 +86,6 @@ impl Format {
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
-            Self::Html => "html",
             Self::Markdown => "md",
             Self::Jsonl => "jsonl",
         }

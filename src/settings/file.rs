@@ -98,6 +98,13 @@ pub fn load(
     Ok(Resolved { settings, shown: show(&merged), files, withheld, notices })
 }
 
+/// The environment for [`load`]. Variables that are no text cannot be settings and are left out.
+#[must_use]
+pub fn environment() -> Vec<(String, String)> {
+    let text = |value: std::ffi::OsString| value.into_string().ok();
+    std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
+}
+
 fn read_layer(folder: &Path, files: &mut Vec<PathBuf>) -> Result<Layer, Vec<SettingsError>> {
     let found = find(folder).map_err(|error| vec![error])?;
     let Some((path, format)) = found else { return Ok(Layer::default()) };

@@ -33,6 +33,16 @@ pub struct Shown {
     pub origin: Origin,
 }
 
+impl std::fmt::Display for Shown {
+    /// `compaction.reserveTokens = 16384  (built-in)`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.value {
+            Some(value) => write!(f, "{} = {value}  ({})", self.key, self.origin),
+            None => write!(f, "{} is not set", self.key),
+        }
+    }
+}
+
 /// Makes the settings of a run out of all layers.
 ///
 /// # Errors

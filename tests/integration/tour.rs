@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use regrow::compaction::plan::prepare_compaction;
 use regrow::compaction::tokens::Estimator;
+use regrow::export::{self, Format, Secrets, Source};
 use regrow::message::{Message, StopReason};
 use regrow::session::entry::{EntryBody, FORMAT_VERSION, SessionEntry, SessionHeader};
 use regrow::session::store::{Access, SessionStore};
@@ -14,6 +15,28 @@ use regrow::settings::Settings;
 fn text() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/sessions/tour.jsonl");
     std::fs::read_to_string(path).unwrap()
+}
+
+/// The tour as a session on disk; the folder goes with it.
+fn opened() -> (tempfile::TempDir, SessionStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tour.jsonl");
+    std::fs::write(&path, text()).unwrap();
+    let opened = SessionStore::open(&path, Access::Write, Estimator::default()).unwrap();
+    assert!(opened.warnings.is_empty(), "{:?}", opened.warnings);
+    (folder, opened.store)
+}
+
+fn exported(format: Format, secrets: Secrets) -> String {
+    let (_folder, store) = opened();
+    let reader = store.reader();
+    let (header, _) = entries();
+    let leaf = reader.tree().leaf();
+    let source = Source { reader: &reader, header: &header, leaf };
+    let mut out = Vec::new();
+    let problems = export::export(format, &source, secrets, &mut out).unwrap();
+    assert_eq!(problems, [""; 0]);
+    String::from_utf8(out).unwrap()
 }
 
 fn entries() -> (SessionHeader, Vec<SessionEntry>) {
@@ -99,16 +122,39 @@ fn x4_every_call_of_the_tour_has_its_result_right_behind_it() {
 
 #[test]
 fn c10_compact_has_something_to_do_in_the_tour() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tour.jsonl");
-    std::fs::write(&path, text()).unwrap();
-    let opened = SessionStore::open(&path, Access::Write, Estimator::default()).unwrap();
-    assert!(opened.warnings.is_empty(), "{:?}", opened.warnings);
-    let reader = opened.store.reader();
+    let (_folder, store) = opened();
+    let reader = store.reader();
     let tree = reader.tree();
     for window in [16_000, 32_768, 128_000, 200_000, 1_000_000] {
         let plan = prepare_compaction(&tree, tree.leaf(), &Settings::default(), window).unwrap();
         let summarized = plan.summarize.len() + plan.turn_prefix.len();
         assert!(summarized >= 5 && plan.kept.len() >= 3, "{window}: {plan:?}");
     }
+}
+
+#[test]
+fn j3_the_tour_exported_is_the_tour() {
+    assert_eq!(exported(Format::Jsonl, Secrets::Keep), text());
+    // Nothing in it looks like a key, so there is nothing to black out either.
+    assert_eq!(exported(Format::Jsonl, Secrets::Redact), text());
+}
+
+#[test]
+fn u4_the_tour_as_markdown_shows_the_path_and_nothing_else() {
+    let page = exported(Format::Markdown, Secrets::Keep);
+    assert!(page.starts_with("# forms\n\n2026-01-14T"), "{}", &page[..80]);
+    for shown in [
+        "## You\n\nMake the login form say which field failed",
+        "## regrow (claude-sonnet-5)",
+        "`edit src/auth/error.rs`",
+        "<summary>compacted: Login errors name their field",
+        "<summary>summary of a branch that was left</summary>",
+        "## You ran\n\n`git diff --stat`",
+        "bash · exit 101",
+    ] {
+        assert!(page.contains(shown), "{shown} is missing in\n{page}");
+    }
+    let abandoned = "What if we validate on the client?";
+    assert!(text().contains(abandoned) && !page.contains(abandoned));
+    assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
 }
