@@ -32,7 +32,7 @@ fn message(value: &Value) -> Arc<Message> {
 }
 
 /// Settings as the cases write them.
-pub(super) fn pruning(config: &Value) -> ContextPruningSettings {
+fn pruning(config: &Value) -> ContextPruningSettings {
     let mut settings = ContextPruningSettings::default();
     let count = |value: &Value, target: &mut usize| {
         if let Some(number) = value.as_u64() {
