@@ -12,6 +12,7 @@ use crate::session::tree::NodeIndex;
 use std::sync::Arc;
 
 pub mod help;
+pub mod input;
 pub mod pager;
 pub mod permission;
 pub mod tree;

@@ -203,6 +203,24 @@ impl Outline {
         tree.node(self.tip(index)).timestamp
     }
 
+    /// Size of the path from the root to an entry.
+    #[must_use]
+    pub fn path_size(&self, index: NodeIndex) -> Size {
+        self.facts[index.get()].above
+    }
+
+    /// Size of the path from `first` to just before `end`; nothing when `first` is not above it.
+    #[must_use]
+    pub fn between(&self, first: NodeIndex, end: NodeIndex) -> Size {
+        if first == end || !self.is_above(first, end) {
+            return Size::default();
+        }
+        let above = |index: Option<NodeIndex>| {
+            index.map_or_else(Size::default, |index| self.facts[index.get()].above)
+        };
+        above(self.parent(end)) - above(self.parent(first))
+    }
+
     /// What a move from the leaf to `target` leaves behind (B2): the path from their deepest common
     /// ancestor, which stays, to the leaf. Costs nothing, whatever the size.
     #[must_use]

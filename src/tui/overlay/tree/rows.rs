@@ -58,10 +58,22 @@ impl Filter {
             Self::Labelled => tree.label(index).is_some(),
             Self::NoTools if matches!(kind, NodeKind::ToolResult { .. }) => false,
             Self::Default | Self::NoTools => {
-                !is_metadata(kind) && !hides_behind_calls(tree, outline, index)
+                !is_metadata(kind)
+                    && !hides_behind_calls(tree, outline, index)
+                    && !titles_a_branch(tree, outline, index)
             }
         }
     }
+}
+
+/// Whether an entry is the summary of another branch, and so has its row there as that branch's
+/// title (B5). It keeps its own row while it is the end of its branch.
+fn titles_a_branch(tree: &SessionTree, outline: &Outline, index: NodeIndex) -> bool {
+    leaf_left(tree, index).is_some_and(|left| !outline.is_above(left, index))
+        && outline.size(index).entries > 1
+        && outline.leaf() != Some(index)
+        && tree.label(index).is_none()
+        && !tree.is_fork(Some(index))
 }
 
 /// Whether an answer said nothing but its tool calls, so that the rows of their results say it all.
@@ -169,14 +181,19 @@ impl Rows {
         let mut rows = Self { places: vec![None; tree.len()], ..Self::default() };
         rows.grow(tree, outline, &kinship);
         rows.place_hidden(tree, outline, &kinship);
-        rows.name_branches(tree, outline, &kinship.summaries);
-        for segment in &mut rows.segments {
-            let head = rows.entries[segment.run.start as usize];
-            let default = segment.is_branch && !segment.is_active;
-            segment.is_folded = folds.get(&head).copied().unwrap_or(default) && segment.is_branch;
-        }
-        rows.lay_lines();
+        rows.name_branches(tree, outline, &kinship);
+        rows.set_folds(folds);
         rows
+    }
+
+    /// Folds all branches as [`Rows::folds`] said at another time.
+    pub fn set_folds(&mut self, folds: &Folds) {
+        for segment in &mut self.segments {
+            let head = self.entries[segment.run.start as usize];
+            let default = !segment.is_active;
+            segment.is_folded = segment.is_branch && *folds.get(&head).unwrap_or(&default);
+        }
+        self.lay_lines();
     }
 
     /// Walks from the roots down and makes a segment of every run.
@@ -261,7 +278,8 @@ impl Rows {
 
     /// Puts each branch summary at the branch that it speaks of: the one which holds the leaf that
     /// was left, and which the summary itself is not part of.
-    fn name_branches(&mut self, tree: &SessionTree, outline: &Outline, summaries: &[NodeIndex]) {
+    fn name_branches(&mut self, tree: &SessionTree, outline: &Outline, kinship: &Kinship) {
+        let Kinship { shown, summaries, .. } = kinship;
         for summary in summaries {
             let Some(left) = leaf_left(tree, *summary) else { continue };
             let Some(place) = self.places[left.get()] else { continue };
@@ -281,6 +299,9 @@ impl Rows {
             let named = &mut self.segments[segment as usize];
             if named.is_branch {
                 named.summary = named.summary.max(Some(*summary));
+                if shown[summary.get()] != Some(*summary) {
+                    self.places[summary.get()] = Some(named.run.start);
+                }
             }
         }
     }
