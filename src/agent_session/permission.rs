@@ -16,7 +16,8 @@ use crate::agent::tool_calls::{Gate, GateAnswer, STOPPED};
 use crate::message::ToolCall;
 use crate::settings::PermissionSettings;
 use crate::tool::Effect;
-use crate::tool::permission::{Judgement, SessionGrants, judge};
+use crate::tool::permission::{Judgement, SessionGrants};
+use crate::tool::permission_check::check;
 
 /// The gate of one round.
 struct RuledGate {
@@ -37,7 +38,7 @@ impl Gate for RuledGate {
         Box::pin(async move {
             let judgement = {
                 let grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
-                judge(&effect, &call.name, &self.workspace, &self.settings, &grants)
+                check(&effect, &call.name, &self.workspace, &self.settings, &grants)
             };
             match judgement {
                 Judgement::Allow => GateAnswer::Allowed,

@@ -132,7 +132,8 @@ struct Spill {
 
 impl Spill {
     fn create() -> Option<Self> {
-        let file = tempfile::Builder::new().prefix("regrow-output-").suffix(".log").tempfile();
+        let file =
+            tempfile::Builder::new().prefix(truncate::OUTPUT_FILE_START).suffix(".log").tempfile();
         Some(Self {
             file: BufWriter::with_capacity(64 * 1024, file.ok()?),
             written: 0,

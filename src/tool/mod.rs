@@ -13,6 +13,7 @@ use crate::provider::ToolSpec;
 pub mod builtin;
 pub mod diff;
 pub mod permission;
+pub mod permission_check;
 pub mod process;
 pub mod sanitize;
 pub mod stamps;

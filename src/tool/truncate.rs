@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// How the name of a file begins that holds output which was too long for a result.
+pub(crate) const OUTPUT_FILE_START: &str = "regrow-output-";
+
 /// How much text a result may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
