@@ -133,7 +133,7 @@ fn among(run: &SimpleRun, arguments: &[Word]) -> Inner {
             assignments: Vec::new(),
         })
     });
-    let tails: Vec<_> = tails.filter(|item| is_command(item)).collect();
+    let tails: Vec<_> = tails.filter(is_command).collect();
     if tails.is_empty() { Inner::None } else { Inner::Among(tails) }
 }
 

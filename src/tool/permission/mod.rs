@@ -11,15 +11,12 @@ use crate::settings::{PermissionMode, PermissionSettings};
 
 use super::Effect;
 use grant::Granted;
-use inner::Inner;
-use reach::Target;
-use rule::{Access, CommandPattern, Rule};
-use shell::{Base, Item, SimpleRun};
-use word::Word;
+use rule::{Access, Rule};
 
 pub use grant::{Grant, SessionGrants};
 pub(super) use reach::Place;
 
+mod command;
 mod grant;
 mod inner;
 mod limits;
@@ -27,6 +24,7 @@ mod notes;
 mod reach;
 mod rule;
 mod shell;
+mod spelling;
 mod word;
 
 const OUTSIDE: &str = "outside the workspace";
@@ -233,218 +231,6 @@ impl<'a> Judge<'a> {
         }
         Need::Question { notes: Vec::new(), grants: vec![Granted::Edits] }
     }
-
-    fn command(&self, command: &str) -> Judgement {
-        let items = shell::take_apart(command);
-        if let Some(judgement) = self.forbidden_command(command, items.as_deref().unwrap_or(&[])) {
-            return judgement;
-        }
-        if self.granted.whole(command) {
-            return Judgement::Allow;
-        }
-        let ask = |notes: Vec<String>, grants: Vec<Granted>| Judgement::Ask {
-            subject: command.to_owned(),
-            diff: None,
-            note: joined(notes),
-            rule: Grant(grants),
-        };
-        let whole = || vec![Granted::Whole(command.to_owned())];
-        let items = match items {
-            Ok(items) => items,
-            Err(why) => return ask(vec![format!("cannot be checked: {why}")], whole()),
-        };
-        let (mut notes, mut grants, mut allowed) = (Vec::new(), Vec::new(), false);
-        for item in &items {
-            match self.need(item) {
-                Need::Allowed => allowed = true,
-                Need::Neutral => {}
-                Need::Question { notes: more_notes, grants: more_grants } => {
-                    notes.extend(more_notes);
-                    grants.extend(more_grants);
-                }
-            }
-        }
-        if grants.is_empty() && (allowed || self.mode == PermissionMode::Full) {
-            return Judgement::Allow;
-        }
-        if grants.is_empty() {
-            let runs = items.iter().filter_map(|item| match item {
-                Item::Run(run) => Some(Granted::Command(offered(run, &inner::of(run), true))),
-                _ => None,
-            });
-            grants.extend(runs);
-        }
-        if grants.is_empty() || grants.iter().any(|granted| matches!(granted, Granted::Whole(_))) {
-            grants = whole();
-        }
-        grants.dedup();
-        ask(notes, grants)
-    }
-
-    fn forbidden_command(&self, command: &str, items: &[Item]) -> Option<Judgement> {
-        let rules = || self.deny.iter().filter(|rule| rule.is_for(self.tool, Access::Command));
-        if let Some(rule) = rules().find(|rule| rule.covers_command(command)) {
-            return Some(forbidden(command, rule));
-        }
-        items.iter().find_map(|item| self.forbidden_item(item))
-    }
-
-    fn forbidden_item(&self, item: &Item) -> Option<Judgement> {
-        match item {
-            Item::Assign(_) => None,
-            Item::Write(word, base) => self.forbidden_word(word, base, Access::Write),
-            Item::Read(word, base) => self.forbidden_word(word, base, Access::Read),
-            Item::Run(run) => self.forbidden_run(run),
-        }
-    }
-
-    fn forbidden_run(&self, run: &SimpleRun) -> Option<Judgement> {
-        let texts = spellings(run);
-        let rule = self.deny.iter().find(|rule| {
-            rule.is_for(self.tool, Access::Command)
-                && texts.iter().any(|text| rule.covers_command(text))
-        });
-        if let Some(rule) = rule {
-            return Some(forbidden(&run.text(), rule));
-        }
-        let accesses: &[Access] =
-            if notes::writes_files(run) { &[Access::Read, Access::Write] } else { &[Access::Read] };
-        let by_word = run.arguments().iter().flat_map(reach::paths_in).find_map(|word| {
-            accesses.iter().find_map(|access| self.forbidden_word(&word, &run.base, *access))
-        });
-        by_word.or_else(|| match inner::of(run) {
-            Inner::Only(items) | Inner::Among(items) => {
-                items.iter().find_map(|item| self.forbidden_item(item))
-            }
-            Inner::None | Inner::Hidden => None,
-        })
-    }
-
-    fn forbidden_word(&self, word: &Word, base: &Base, access: Access) -> Option<Judgement> {
-        let (Target::Inside(path) | Target::Outside(path)) = self.place.target(word, base) else {
-            return None;
-        };
-        self.forbids_path(&path, access).map(|rule| forbidden(&word.text, rule))
-    }
-
-    fn need(&self, item: &Item) -> Need {
-        match item {
-            Item::Run(run) => self.run_need(run),
-            Item::Assign(name) if self.mode != PermissionMode::Full && notes::is_powerful(name) => {
-                Need::question("sets variables that change programs", Granted::Whole(String::new()))
-            }
-            Item::Assign(_) => Need::Neutral,
-            Item::Write(word, base) => match self.place.target(word, base) {
-                Target::Nowhere => Need::Neutral,
-                Target::Inside(path) | Target::Outside(path) => match self.write_need(&path) {
-                    Need::Allowed => Need::Neutral,
-                    need => need,
-                },
-                Target::Unknown => self.unknown_need("writes to a file known only when it runs"),
-            },
-            Item::Read(word, base) => match self.place.target(word, base) {
-                Target::Outside(path) if !self.may_read(&path) => {
-                    Need::question(OUTSIDE, Granted::Read(path))
-                }
-                Target::Unknown => self.unknown_need("reads a file known only when it runs"),
-                _ => Need::Neutral,
-            },
-        }
-    }
-
-    fn unknown_need(&self, note: &str) -> Need {
-        match self.mode {
-            PermissionMode::Full => Need::Neutral,
-            _ => Need::question(note, Granted::Whole(String::new())),
-        }
-    }
-
-    fn run_need(&self, run: &SimpleRun) -> Need {
-        let inner = inner::of(run);
-        let allowed = self.allowed(run);
-        let outside: Vec<_> = reach::outside(run, &self.place)
-            .into_iter()
-            .filter(|path| !self.may_reach(path, run))
-            .collect();
-        let hidden = inner == Inner::Hidden && self.forbids_commands();
-        let beyond = !outside.is_empty() && !matches!(allowed, Some(Reach::AsNamed));
-        let free = match (&allowed, self.mode) {
-            (Some(Reach::AsNamed), _) => true,
-            (Some(Reach::Workspace), _) | (None, PermissionMode::Full) => !hidden,
-            (None, _) => false,
-        };
-        if !beyond {
-            match inner {
-                _ if free => return Need::Allowed,
-                Inner::Only(items) => return self.together(&items),
-                _ if notes::is_neutral(run) => return Need::Neutral,
-                _ => {}
-            }
-        }
-        let mut notes: Vec<String> = notes::of(run).into_iter().map(ToOwned::to_owned).collect();
-        if beyond {
-            notes.push(OUTSIDE.to_owned());
-        }
-        if inner == Inner::Hidden && run.program().is_some() {
-            notes.push("runs code that is not shown".to_owned());
-        }
-        let grant = Granted::Command(offered(run, &inner, notes.is_empty()));
-        Need::Question { notes, grants: vec![grant] }
-    }
-
-    /// The need of commands that a command runs and that are all it does.
-    fn together(&self, items: &[Item]) -> Need {
-        let (mut notes, mut grants, mut allowed) = (Vec::new(), Vec::new(), false);
-        for item in items {
-            match self.need(item) {
-                Need::Allowed => allowed = true,
-                Need::Neutral => {}
-                Need::Question { notes: more_notes, grants: more_grants } => {
-                    notes.extend(more_notes);
-                    grants.extend(more_grants);
-                }
-            }
-        }
-        match (grants.is_empty(), allowed) {
-            (false, _) => Need::Question { notes, grants },
-            (true, true) => Need::Allowed,
-            (true, false) => Need::Neutral,
-        }
-    }
-
-    /// Whether a rule or an answer allows a simple command, and how far.
-    fn allowed(&self, run: &SimpleRun) -> Option<Reach> {
-        let text = spelling(run);
-        let rules = self.allow.iter().filter(|rule| rule.is_for(self.tool, Access::Command));
-        let mut covering = rules.filter(|rule| rule.covers_command(&text)).peekable();
-        if covering.peek().is_some() {
-            let named = covering.any(Rule::names_paths);
-            return Some(if named { Reach::AsNamed } else { Reach::Workspace });
-        }
-        let pattern = self.granted.command(&text)?;
-        Some(if pattern.names_paths() { Reach::AsNamed } else { Reach::Workspace })
-    }
-
-    fn may_reach(&self, path: &Path, run: &SimpleRun) -> bool {
-        if notes::writes_files(run) {
-            self.allows_path(path, Access::Write) || self.granted.writes(path)
-        } else {
-            self.may_read(path) || self.allows_path(path, Access::Write)
-        }
-    }
-
-    fn forbids_commands(&self) -> bool {
-        self.deny.iter().any(|rule| rule.is_for(self.tool, Access::Command))
-    }
-}
-
-/// How far a rule that allows a command goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    /// Paths outside the workspace are still asked for.
-    Workspace,
-    /// It says itself which paths are meant.
-    AsNamed,
 }
 
 fn forbidden(subject: &str, rule: &Rule) -> Judgement {
@@ -466,67 +252,6 @@ fn joined(notes: Vec<String>) -> Option<String> {
         }
     }
     (!unique.is_empty()).then(|| unique.join(", "))
-}
-
-/// How rules that allow see a command: variables that change it are part of it.
-fn spelling(run: &SimpleRun) -> String {
-    let mut text = String::new();
-    for assignment in run.assignments.iter().filter(|assignment| !notes::is_harmless(assignment)) {
-        text.push_str(assignment);
-        text.push(' ');
-    }
-    text + &run.text()
-}
-
-/// All the ways in which rules that forbid see a command: however it is spelt, it is the same.
-fn spellings(run: &SimpleRun) -> Vec<String> {
-    let mut texts = vec![run.text(), spelling(run)];
-    if let (Some(name), [_, arguments @ ..]) = (run.program_name(), run.words.as_slice()) {
-        let mut short = vec![name.to_owned()];
-        short.extend(arguments.iter().map(|word| word.text.clone()));
-        texts.push(short.join(" "));
-        if name == "git" {
-            texts.push(format!("git {}", shell::join(after_git_options(arguments))));
-        }
-    }
-    texts
-}
-
-/// `git -C folder -c key=value push`: from `push` on.
-fn after_git_options(mut arguments: &[Word]) -> &[Word] {
-    loop {
-        arguments = match arguments {
-            [option, _, rest @ ..]
-                if ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"]
-                    .contains(&option.text.as_str()) =>
-            {
-                rest
-            }
-            [option, rest @ ..] if option.text.starts_with('-') => rest,
-            rest => return rest,
-        };
-    }
-}
-
-/// What *always* covers: this program, or this sub-command of it; only this very command when there
-/// is something remarkable about it.
-fn offered(run: &SimpleRun, inner: &Inner, plain: bool) -> CommandPattern {
-    let text = spelling(run);
-    let ordinary = plain
-        && matches!(inner, Inner::None | Inner::Only(_))
-        && run.assignments.iter().all(|assignment| notes::is_harmless(assignment));
-    let (true, Some(program)) = (ordinary, run.program()) else {
-        return CommandPattern::exactly(&text);
-    };
-    if !notes::has_subcommands(program) {
-        return CommandPattern::starting_with(program);
-    }
-    match run.arguments().first() {
-        Some(word) if word.literal && !word.text.starts_with('-') => {
-            CommandPattern::starting_with(&format!("{program} {}", word.text))
-        }
-        _ => CommandPattern::exactly(&text),
-    }
 }
 
 /// Files that decide what programs do: git's hooks and configuration, our own settings.

@@ -69,11 +69,6 @@ impl Rule {
         }
     }
 
-    /// Whether it covers every command.
-    pub(super) const fn covers_everything(&self) -> bool {
-        matches!(self.pattern, Pattern::Everything)
-    }
-
     /// Whether it says itself which paths its command may touch: it has no wildcard, or one only
     /// after a path.
     pub(super) fn names_paths(&self) -> bool {
