@@ -1,5 +1,7 @@
 //! The sections of a checkpoint (S3) and what of a conversation goes into each.
 
+use std::collections::HashMap;
+
 use super::critical::merge_lists;
 use super::earlier;
 use super::lexicon::{self, CALLED_OFF, CONSTRAINT, DECISION, Language};
@@ -55,6 +57,9 @@ impl Sifter<'_> {
             critical: self.critical(),
         };
         self.carry(before, &mut now);
+        if now.next.is_empty() {
+            now.next = self.obvious_next();
+        }
         now
     }
 
@@ -88,21 +93,18 @@ impl Sifter<'_> {
 
     /// The first and the latest request at length, those between in short.
     fn goal(&self, before: &[String]) -> Vec<String> {
-        let asked: Vec<&str> = self.asked().collect();
         let long = self.room.chars * 2;
-        let mut goal: Vec<String> = before.iter().take(3).map(|line| clip(line, long)).collect();
-        let Some((latest, earlier)) = asked.split_last() else { return goal };
-        let mut first = earlier.iter();
-        if goal.is_empty()
-            && let Some(request) = first.next()
-        {
-            goal.push(clip(request, long));
-        }
-        let between: Vec<_> = first.collect();
-        let skip = between.len().saturating_sub(self.room.lines / 2);
-        let also = self.language.pick("Then", "이어서");
-        for request in between.into_iter().skip(skip) {
-            goal.push(format!("{also}: {}", clip(request, self.room.chars / 2)));
+        let then = self.language.pick("Then", "이어서");
+        let mut requests: Vec<String> =
+            before.iter().map(|line| clip(without_label(line), long)).collect();
+        let asked: Vec<&str> = self.asked().collect();
+        let Some((latest, earlier)) = asked.split_last() else { return requests };
+        let telling = earlier.iter().filter(|request| lexicon::says_something(request));
+        requests.extend(telling.map(|request| clip(request, long)));
+        let mut requests = requests.into_iter();
+        let mut goal: Vec<String> = requests.next().into_iter().collect();
+        for request in newest(requests.collect(), self.room.lines / 2) {
+            goal.push(format!("{then}: {}", clip(&request, self.room.chars / 2)));
         }
         let name = self.language.pick("Latest request", "가장 최근 요청");
         let latest = clip(latest, long);
@@ -115,6 +117,7 @@ impl Sifter<'_> {
             .asked()
             .flat_map(sentences)
             .filter(|sentence| !sentence.ends_with(['?', '？']) && signs.mark(sentence))
+            .filter(|sentence| !sentence.contains("let me "))
             .map(|sentence| clip(sentence, self.room.chars));
         newest(distinct(marked), self.room.lines)
     }
@@ -123,6 +126,7 @@ impl Sifter<'_> {
         let by_agent = self.said().flat_map(sentences);
         let marked = by_agent
             .filter(|sentence| !sentence.ends_with(['?', '？', ':']) && DECISION.mark(sentence))
+            .filter(|sentence| lexicon::says_something(sentence))
             .map(|sentence| clip(sentence, self.room.chars));
         newest(distinct(marked), self.room.lines / 2)
     }
@@ -186,24 +190,22 @@ impl Sifter<'_> {
             .collect()
     }
 
+    /// The last run of each command that ended well.
     fn checks(&self) -> Vec<String> {
         let mut runs: Vec<(&str, &Outcome)> = Vec::new();
         for deed in self.deeds().filter(|d| d.is_command() && !lexicon::only_looks(&d.subject)) {
             runs.retain(|(command, _)| *command != deed.subject);
             runs.push((&deed.subject, &deed.outcome));
         }
+        let ran = self.language.pick("ran without error", "오류 없이 실행됨");
         let mut lines = Vec::new();
         for (command, outcome) in runs {
-            if let Outcome::Worked(output) = outcome {
-                let command = clip(command, self.room.chars / 2);
-                let line = output.lines().rev().find(|line| lexicon::is_outcome_line(line));
-                lines.push(match line {
-                    Some(line) => format!("`{command}`: {}", clip(line, self.room.chars / 2)),
-                    None => format!(
-                        "`{command}`: {}",
-                        self.language.pick("ran without error", "오류 없이 실행됨")
-                    ),
-                });
+            let Outcome::Worked(output) = outcome else { continue };
+            let name = clip(first_line(command), self.room.chars / 2);
+            if let Some(line) = ending(output) {
+                lines.push(format!("`{name}`: {}", clip(line, self.room.chars / 2)));
+            } else if lexicon::leaves_a_mark(command) {
+                lines.push(format!("`{name}`: {ran}"));
             }
         }
         lines
@@ -226,7 +228,12 @@ impl Sifter<'_> {
                 open.push(format!("{name}: {}", clip(said, self.room.chars)));
             }
         }
-        for deed in self.deeds().filter(|deed| deed.outcome == Outcome::Open) {
+        let since = last_request.map_or(self.items, |at| &self.items[at..]);
+        let waiting = since.iter().filter_map(|item| match item {
+            Item::Did(deed) if deed.outcome == Outcome::Open => Some(deed),
+            _ => None,
+        });
+        for deed in waiting {
             let no_result =
                 self.language.pick("started, no result recorded", "시작했으나 결과 없음");
             open.push(format!(
@@ -236,6 +243,31 @@ impl Sifter<'_> {
             ));
         }
         newest(open, self.room.lines)
+    }
+
+    /// What has to come next, where nobody said so.
+    fn obvious_next(&self) -> Vec<String> {
+        if self.question().is_some() {
+            return vec![
+                self.language
+                    .pick(
+                        "Get the person's answer to the open question",
+                        "열린 질문에 대한 사용자의 답 받기",
+                    )
+                    .to_owned(),
+            ];
+        }
+        let unfinished = !matches!(self.items.last(), Some(Item::Said(_)) | None);
+        let go_on =
+            self.language.pick("Go on with the latest request", "가장 최근 요청을 계속 진행");
+        if unfinished { vec![go_on.to_owned()] } else { Vec::new() }
+    }
+
+    /// Whether the turn that an earlier checkpoint stopped in came to its end here.
+    fn turn_before_ended(&self) -> bool {
+        let next = self.items.iter().position(|item| matches!(item, Item::Asked(_)));
+        let end = next.unwrap_or(self.items.len());
+        matches!(self.items[..end].last(), Some(Item::Said(_)))
     }
 
     /// Failures that nothing later made good, and what the person called off.
@@ -253,16 +285,28 @@ impl Sifter<'_> {
         newest(distinct(blocked.into_iter()), self.room.lines)
     }
 
-    /// Failed deeds with their output, the last of each kind, made good later or not.
+    /// Failed deeds with their output, the last of each matter, made good later or not.
     pub(super) fn failures(&self, resolved: Resolved) -> Vec<(&Deed, &str)> {
-        let deeds: Vec<&Deed> = self.deeds().collect();
+        // For each matter where it was last tried, and where it last worked.
+        let mut tries: HashMap<String, (usize, Option<usize>)> = HashMap::new();
+        for (at, deed) in self.deeds().enumerate() {
+            let worked = matches!(deed.outcome, Outcome::Worked(_));
+            if worked || matches!(deed.outcome, Outcome::Failed(_)) {
+                let (last, good) = tries.entry(matter(deed)).or_default();
+                *last = at;
+                *good = worked.then_some(at).or(*good);
+            }
+        }
         let mut failures: Vec<(&Deed, &str)> = Vec::new();
-        for (at, deed) in deeds.iter().enumerate() {
+        for (at, deed) in self.deeds().enumerate() {
             let Outcome::Failed(output) = &deed.outcome else { continue };
-            let tries = || deeds[at + 1..].iter().filter(|later| same_matter(deed, later));
+            if deed.is_command() && lexicon::only_looks(&deed.subject) {
+                continue;
+            }
+            let (last, good) = tries.get(&matter(deed)).copied().unwrap_or((at, None));
             let is_wanted = match resolved {
-                Resolved::No => tries().all(|later| later.outcome == Outcome::Open),
-                Resolved::Later => tries().any(|later| matches!(later.outcome, Outcome::Worked(_))),
+                Resolved::No => last == at,
+                Resolved::Later => good.is_some_and(|good| good > at),
             };
             if is_wanted {
                 failures.push((deed, output));
@@ -272,7 +316,7 @@ impl Sifter<'_> {
     }
 
     /// Brings what an earlier checkpoint said and still holds into the new one.
-    fn carry(&self, before: Checkpoint, now: &mut Checkpoint) {
+    fn carry(&self, mut before: Checkpoint, now: &mut Checkpoint) {
         let limit = self.room.lines;
         let mended: Vec<&str> = self
             .deeds()
@@ -291,6 +335,9 @@ impl Sifter<'_> {
         };
         keep(before.constraints, &mut now.constraints, limit);
         keep(before.done.into_iter().filter(fresh).collect(), &mut now.done, limit);
+        if self.turn_before_ended() {
+            before.in_progress.clear();
+        }
         keep(
             before.in_progress.into_iter().filter(fresh).collect(),
             &mut now.in_progress,
@@ -333,25 +380,29 @@ fn gist(text: &str) -> Option<&str> {
         return None;
     }
     let sentences = sentences(text);
-    let is_filler = |sentence: &&str| sentence.chars().count() < 12 || sentence.ends_with(':');
-    sentences.iter().find(|sentence| !is_filler(sentence)).or(sentences.first()).copied()
+    let is_filler = |sentence: &&str| !lexicon::says_something(sentence) || sentence.ends_with(':');
+    sentences.iter().find(|sentence| !is_filler(sentence)).copied()
 }
 
 /// A call in few words: the command itself, else tool and subject.
 pub(super) fn name_of(deed: &Deed) -> String {
-    if deed.is_command() { deed.subject.clone() } else { format!("{} {}", deed.tool, deed.subject) }
+    if deed.is_command() {
+        first_line(&deed.subject).to_owned()
+    } else {
+        format!("{} {}", deed.tool, deed.subject)
+    }
 }
 
-/// Whether a later deed is another try of the same thing.
-fn same_matter(deed: &Deed, later: &Deed) -> bool {
-    if deed.is_command() && later.is_command() {
-        let head = |command: &str| {
-            command.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>()
-        };
-        return deed.subject == later.subject || head(&deed.subject) == head(&later.subject);
+/// What a deed was about: two deeds of the same matter are two tries of it.
+fn matter(deed: &Deed) -> String {
+    if deed.is_command() {
+        let words: Vec<&str> = deed.subject.split_whitespace().take(2).collect();
+        format!("$ {}", words.join(" "))
+    } else if deed.changes_a_file() {
+        format!("change {}", deed.subject)
+    } else {
+        format!("{} {}", deed.tool, deed.subject)
     }
-    let changes = |deed: &Deed| deed.changes_a_file();
-    deed.subject == later.subject && (deed.tool == later.tool || changes(deed) && changes(later))
 }
 
 /// The lines of an output that say what went wrong.
@@ -369,6 +420,27 @@ pub(super) fn telling_lines(output: &str, chars: usize) -> String {
     } else {
         clip(&errors.join(" / "), chars)
     }
+}
+
+/// The line that says how a run ended; one that counts something before one that counts nothing.
+fn ending(output: &str) -> Option<&str> {
+    let mut endings = output.lines().rev().filter(|line| lexicon::is_outcome_line(line));
+    let empty = |line: &&str| line.contains(" 0 passed") || line.contains(" 0 tests");
+    let last = endings.clone().next();
+    endings.find(|line| !empty(line)).or(last)
+}
+
+/// The first line of a command; what follows is shown as a mark only.
+pub(super) fn first_line(command: &str) -> &str {
+    command.lines().next().unwrap_or_default()
+}
+
+/// A request without the words that an earlier checkpoint put before it.
+fn without_label(line: &str) -> &str {
+    ["Latest request: ", "가장 최근 요청: ", "Then: ", "이어서: "]
+        .iter()
+        .find_map(|label| line.strip_prefix(label))
+        .unwrap_or(line)
 }
 
 fn times(word: &str, count: usize) -> String {

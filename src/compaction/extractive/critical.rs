@@ -1,6 +1,6 @@
 //! The critical context of a checkpoint: what has to be exact.
 
-use super::checkpoint::{Resolved, Sifter, name_of, newest, telling_lines};
+use super::checkpoint::{Resolved, Sifter, first_line, name_of, newest, telling_lines};
 use super::lexicon::{self, Language};
 use super::material::Item;
 use super::sentences::{Tally, clip, is_identifier, is_path, names, quoted, sentences};
@@ -13,21 +13,21 @@ impl Sifter<'_> {
         let mut commands = Tally::default();
         let mut addresses = Tally::default();
         for text in self.asked().chain(self.said()) {
-            for word in text.split_whitespace().filter(|word| word.contains("://")) {
-                addresses.add(word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'), 1);
+            for address in text.split_whitespace().filter_map(address_in) {
+                addresses.add(address, 1);
             }
             for name in names(text) {
                 if is_path(name) { files.add(name, 1) } else { identifiers.add(name, 1) }
             }
             for name in quoted(text).filter(|name| !name.contains(' ') && !is_path(name)) {
-                let weight = if is_identifier(name) { 1 } else { 2 };
-                identifiers.add(name, weight);
+                let telling = is_identifier(name) || name.chars().any(|c| !c.is_alphabetic());
+                identifiers.add(name, usize::from(telling) + usize::from(name.len() > 3));
             }
         }
         for deed in self.deeds() {
             if deed.is_command() {
                 if !lexicon::only_looks(&deed.subject) {
-                    commands.add(&clip(&deed.subject, self.room.chars / 2), 1);
+                    commands.add(&clip(first_line(&deed.subject), self.room.chars / 2), 1);
                 }
             } else if matches!(deed.tool.as_str(), "read" | "write" | "edit") {
                 files.add(&deed.subject, 2);
@@ -43,7 +43,7 @@ impl Sifter<'_> {
         };
         list(Label::Files, files.most(1, limit));
         list(Label::Commands, commands.most(1, limit / 2));
-        list(Label::Names, identifiers.most(2, limit));
+        list(Label::Names, identifiers.most(3, limit));
         list(Label::Addresses, addresses.most(1, limit / 2));
         for (deed, output) in newest(self.failures(Resolved::Later), self.room.lines / 3) {
             let label = self.language.pick("Error, since resolved", "해결된 오류");
@@ -55,16 +55,19 @@ impl Sifter<'_> {
         critical
     }
 
-    /// A question that the agent ended on and nobody answered.
     fn open_question(&self) -> Option<String> {
-        let Some(Item::Said(text)) = self.items.last() else { return None };
-        let question = sentences(text).into_iter().rfind(|s| s.ends_with(['?', '？']))?;
-        let is_last = text.trim_end().ends_with(question);
         let label = self.language.pick(
             "Open question, the person has to answer",
             "답을 기다리는 질문(사용자가 답해야 함)",
         );
-        is_last.then(|| format!("{label}: “{}”", clip(question, self.room.chars)))
+        self.question().map(|question| format!("{label}: “{}”", clip(question, self.room.chars)))
+    }
+
+    /// A question that the agent ended on and nobody answered.
+    pub(super) fn question(&self) -> Option<&str> {
+        let Some(Item::Said(text)) = self.items.last() else { return None };
+        let question = sentences(text).into_iter().rfind(|s| s.ends_with(['?', '？']))?;
+        text.trim_end().ends_with(question).then_some(question)
     }
 }
 
@@ -121,7 +124,20 @@ pub(super) fn merge_lists(old: Vec<String>, mut new: Vec<String>, limit: usize) 
             None => new.push(line),
         }
     }
-    let mut merged = newest(kept, limit);
-    merged.append(&mut new);
+    // Lists first, then what was said before, then what is new.
+    let (mut merged, new): (Vec<_>, Vec<_>) =
+        new.into_iter().partition(|line| Label::of(line).is_some());
+    merged.extend(newest(kept, limit));
+    merged.extend(new);
     merged
+}
+
+/// An address inside a word, without the marks around it.
+fn address_in(word: &str) -> Option<&str> {
+    let scheme = word.find("://")?;
+    let start = word[..scheme].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+    let address = &word[start..];
+    let end = address.find([')', ']', '"', '\'', '>', '`', ',']).unwrap_or(address.len());
+    let address = address[..end].trim_end_matches(['.', ';', ':', '*']);
+    (start < scheme && address.len() > "http://".len()).then_some(address)
 }

@@ -3,6 +3,7 @@
 use super::checkpoint::Checkpoint;
 use super::sentences::{clip, without_mark};
 use crate::compaction::file_ops::without_file_blocks;
+use crate::compaction::request::carry_request;
 
 /// Which section a heading opens.
 fn section<'a>(checkpoint: &'a mut Checkpoint, heading: &str) -> &'a mut Vec<String> {
@@ -29,7 +30,8 @@ fn section<'a>(checkpoint: &'a mut Checkpoint, heading: &str) -> &'a mut Vec<Str
 
 /// The sections of a summary; a text without headings goes to the critical context.
 pub(super) fn parse(summary: &str, line_limit: usize) -> Checkpoint {
-    let text = without_file_blocks(summary);
+    // The latest request stands among the goals already.
+    let text = carry_request(&without_file_blocks(summary), None);
     let mut checkpoint = Checkpoint::default();
     let mut heading = String::new();
     for line in text.lines().map(str::trim) {

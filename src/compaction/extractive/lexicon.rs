@@ -158,10 +158,6 @@ pub(super) const DECISION: Signs = Signs {
         "opted",
         "settled on",
         "the reason is",
-        "because",
-        "so that",
-        "trade off",
-        "tradeoff",
     ],
     other: &[
         "결정",
@@ -175,7 +171,6 @@ pub(super) const DECISION: Signs = Signs {
         "대신에",
         "대신 ",
         "바꾸기로",
-        "때문에",
         "ことにし",
         "決め",
     ],
@@ -288,10 +283,9 @@ pub(super) fn is_outcome_line(line: &str) -> bool {
     .any(|sign| line.contains(sign))
 }
 
-/// Commands that only look around; they are no achievement.
+/// Commands that only look around: they are no achievement, and finding nothing is no failure.
 pub(super) fn only_looks(command: &str) -> bool {
-    let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (first, second) = head(command);
     matches!(
         first,
         "ls" | "cat"
@@ -315,8 +309,75 @@ pub(super) fn only_looks(command: &str) -> bool {
             | "date"
             | "cd"
             | "sed"
-    ) || (first == "git"
-        && matches!(second, "status" | "log" | "diff" | "show" | "branch" | "blame"))
+            | "awk"
+            | "sleep"
+            | "diff"
+            | "ps"
+            | "test"
+            | "type"
+            | "sort"
+            | "printf"
+            | "nl"
+            | "jq"
+    ) && !command.contains(" > ")
+        && !(first == "sed" && command.contains(" -i"))
+        || (first == "git"
+            && matches!(second, "status" | "log" | "diff" | "show" | "branch" | "blame" | "grep"))
+}
+
+/// Commands that leave something changed, though they print nothing.
+pub(super) fn leaves_a_mark(command: &str) -> bool {
+    matches!(
+        head(command).0,
+        "mkdir"
+            | "cp"
+            | "mv"
+            | "rm"
+            | "git"
+            | "npm"
+            | "pnpm"
+            | "yarn"
+            | "cargo"
+            | "pip"
+            | "uv"
+            | "make"
+            | "docker"
+            | "touch"
+            | "ln"
+            | "chmod"
+            | "sed"
+            | "cat"
+            | "go"
+            | "apt"
+            | "brew"
+    )
+}
+
+/// The first two words that matter: a leading `cd … &&` and variables are skipped.
+fn head(command: &str) -> (&str, &str) {
+    let command = match command.split_once("&&") {
+        Some((first, rest)) if first.trim_start().starts_with("cd ") => rest,
+        _ => command,
+    };
+    let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
+    (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+}
+
+/// Whether a request says what is wanted, and is not a nod or a command of the screen.
+pub(super) fn says_something(request: &str) -> bool {
+    let request = request.trim();
+    if request.starts_with('/') && !request.contains(' ') {
+        return false;
+    }
+    let weight: usize = request
+        .chars()
+        .map(|c| match c {
+            '\u{1100}'..='\u{d7a3}' => 3,
+            c if c.is_alphanumeric() => 1,
+            _ => 0,
+        })
+        .sum();
+    weight >= 15
 }
 
 /// An answer that is no summary but a refusal to write one.

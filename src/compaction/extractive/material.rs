@@ -59,6 +59,9 @@ impl Deed {
     }
 
     fn settle(&mut self, text: String, is_error: bool) {
+        if was_stopped(&text) {
+            return;
+        }
         self.outcome = if is_error || reads_as_failure(&self.tool, &text) {
             Outcome::Failed(text)
         } else {
@@ -75,6 +78,14 @@ impl Deed {
     }
 }
 
+/// The person stopped it: neither a success nor a failure.
+fn was_stopped(text: &str) -> bool {
+    let last = text.trim_end().lines().next_back().unwrap_or_default();
+    let last = last.trim_matches(['[', ']', '(', ')', '.', ' ']).to_lowercase();
+    ["command was stopped by the user", "command aborted", "command cancelled", "operation aborted"]
+        .contains(&last.as_str())
+}
+
 /// Where no flag says so: how results of failed calls begin or end.
 fn reads_as_failure(tool: &str, text: &str) -> bool {
     let start: String = text.trim_start().chars().take(40).collect::<String>().to_lowercase();
@@ -87,9 +98,7 @@ fn reads_as_failure(tool: &str, text: &str) -> bool {
     tool == "bash"
         && text.lines().rev().take(4).any(|line| {
             let line = line.to_lowercase();
-            ["command was ended by", "command ran longer", "command was stopped"]
-                .iter()
-                .any(|sign| line.contains(sign))
+            ["command was ended by", "command ran longer"].iter().any(|sign| line.contains(sign))
                 || [
                     "exited with code ",
                     "exit code: ",
@@ -146,12 +155,16 @@ pub(super) fn from_messages(messages: &[Arc<Message>]) -> Vec<Item> {
 }
 
 fn ran_by_person(run: &BashExecutionMessage) -> Deed {
-    let failed = run.cancelled || run.exit_code.is_some_and(|code| code != 0);
+    let failed = run.exit_code.is_some_and(|code| code != 0);
     let output = run.output.clone();
     Deed {
         tool: "bash".to_owned(),
         subject: run.command.trim().to_owned(),
-        outcome: if failed { Outcome::Failed(output) } else { Outcome::Worked(output) },
+        outcome: match (run.cancelled, failed) {
+            (true, _) => Outcome::Open,
+            (false, true) => Outcome::Failed(output),
+            (false, false) => Outcome::Worked(output),
+        },
     }
 }
 
@@ -169,8 +182,7 @@ fn said_by_person(text: &str, items: &mut Vec<Item>) {
     }
     if let Some((command, output)) = text.strip_prefix("Ran `").and_then(|t| t.split_once("`\n")) {
         let mut deed = Deed::new("bash", &serde_json::json!({ "command": command }));
-        let cancelled = output.ends_with("(command cancelled)");
-        deed.settle(output.replace("```", "").trim().to_owned(), cancelled);
+        deed.settle(output.replace("```", "").trim().to_owned(), false);
         items.push(Item::Did(deed));
         return;
     }

@@ -11,6 +11,7 @@ mod lexicon;
 mod material;
 mod next_steps;
 mod sentences;
+mod short;
 
 use std::sync::Arc;
 
@@ -23,8 +24,9 @@ use super::tokens::Estimator;
 use crate::message::Message;
 use checkpoint::{Checkpoint, Room, Sifter};
 use lexicon::Language;
-use material::{Item, Outcome};
+use material::Item;
 use sentences::clip;
+use short::short_sentence;
 
 /// From generous to terse; the first that fits is taken.
 const ROOMS: [Room; 5] = [
@@ -197,64 +199,6 @@ fn prefix_text(items: &[Item], room: Room) -> String {
         list(progress),
         list(context),
     )
-}
-
-/// One or two sentences for the screen.
-fn short_sentence(items: &[Item]) -> String {
-    let language = language_of(items);
-    let mut asked = items.iter().filter_map(|item| match item {
-        Item::Asked(text) => Some(text.as_str()),
-        Item::Told(text) => sentences::goal_of(text),
-        _ => None,
-    });
-    let first = asked.next();
-    let latest = asked.next_back();
-    let mut files: Vec<&str> = Vec::new();
-    for item in items {
-        if let Item::Did(deed) = item
-            && deed.changes_a_file()
-            && matches!(deed.outcome, Outcome::Worked(_))
-        {
-            files.retain(|path| *path != deed.subject);
-            files.push(&deed.subject);
-        }
-    }
-    let named: Vec<_> = files.iter().rev().take(3).map(|path| format!("`{path}`")).collect();
-    let more = files.len().saturating_sub(named.len());
-    let request = clip(first.unwrap_or_default(), 90);
-    let latest = latest.map(|text| clip(text, 70));
-    match language {
-        Language::Korean => {
-            let mut text = format!("“{request}” 요청을 처리했습니다");
-            if !named.is_empty() {
-                text.push_str(&format!("({}", named.join(", ")));
-                text.push_str(&if more > 0 {
-                    format!(" 외 {more}개 변경)")
-                } else {
-                    " 변경)".to_owned()
-                });
-            }
-            text.push('.');
-            if let Some(latest) = latest {
-                text.push_str(&format!(" 가장 최근 요청: “{latest}”."));
-            }
-            text
-        }
-        Language::English => {
-            let mut text = format!("I worked on “{request}”");
-            if !named.is_empty() {
-                text.push_str(&format!(" and changed {}", named.join(", ")));
-                if more > 0 {
-                    text.push_str(&format!(" and {more} more"));
-                }
-            }
-            text.push('.');
-            if let Some(latest) = latest {
-                text.push_str(&format!(" The latest request was “{latest}”."));
-            }
-            text
-        }
-    }
 }
 
 #[cfg(test)]

@@ -309,3 +309,75 @@ fn s9_nothing_in_gives_a_frame_and_no_panic() {
     );
     assert!(odd.starts_with("## Goal\n(none)"), "{odd}");
 }
+
+#[test]
+fn c17_work_that_was_finished_in_between_is_no_longer_in_progress() {
+    let previous = "## Goal\nPort the parser\n\n### In Progress\n- [ ] Port the parser\n- [ ] `read a`: started";
+    let after = |texts: Vec<Value>| {
+        let input = CompactionInput {
+            history: messages(texts),
+            previous_summary: Some(previous.into()),
+            ..CompactionInput::default()
+        };
+        section(&extract_compaction(&input).text, "### In Progress").to_owned()
+    };
+    assert_eq!(
+        after(vec![say("The parser is ported."), user("Thanks. Now the printer.")]),
+        "- [ ] Thanks. Now the printer."
+    );
+    assert_eq!(after(vec![say("All of it is ported and works.")]), "(none)");
+    let going_on = did("bash", json!({"command": "cargo test"}), "ok", false);
+    assert!(after(going_on.to_vec()).starts_with("- [ ] Port the parser"));
+}
+
+#[test]
+fn s9_what_was_stopped_or_merely_not_found_is_no_failure() {
+    let mut day = vec![user("Find the caller and fix it, please, before noon.")];
+    day.extend(did(
+        "bash",
+        json!({"command": "cd src && grep -n foo"}),
+        "\n\n[Command exited with code 1]",
+        true,
+    ));
+    day.extend(did(
+        "bash",
+        json!({"command": "npm start"}),
+        "listening\n\n[Command was stopped by the user]",
+        true,
+    ));
+    day.extend(did(
+        "bash",
+        json!({"command": "make all"}),
+        "make: *** [all] Error 2\n\n[Command exited with code 2]",
+        true,
+    ));
+    let text = extract_compaction(&CompactionInput {
+        history: messages(day),
+        ..CompactionInput::default()
+    })
+    .text;
+    assert_eq!(section(&text, "### Blocked"), "- `make all`: make: *** [all] Error 2");
+    assert!(
+        section(&text, "### In Progress").contains("`bash npm start`: started, no result recorded")
+    );
+}
+
+#[test]
+fn i10_a_very_long_session_is_summed_up_quickly() {
+    let mut day = Vec::new();
+    for n in 0..2_000 {
+        day.push(user(&format!("Change number {n}: you must keep `name_{n}` in src/file_{n}.rs")));
+        day.extend(did(
+            "bash",
+            json!({"command": format!("cargo test t{n}")}),
+            "error: broken",
+            true,
+        ));
+        day.push(say("I decided to use the other way instead of this one."));
+    }
+    let history = messages(day);
+    let began = std::time::Instant::now();
+    let summary = extract_compaction(&CompactionInput { history, ..CompactionInput::default() });
+    assert!(Estimator::default().text(&summary.text) <= 1_700);
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+}
