@@ -184,24 +184,33 @@ pub fn one_line(text: &str) -> String {
 /// As [`one_line`], from characters; takes no more of them than it needs.
 pub(crate) fn one_line_of(characters: impl Iterator<Item = char>) -> String {
     let mut line = String::new();
+    write_one_line(&mut line, characters);
+    line
+}
+
+/// As [`one_line_of`], added to a text.
+pub(crate) fn write_one_line(line: &mut String, characters: impl Iterator<Item = char>) {
+    let start = line.len();
     let mut blank = false;
     let mut room = PREVIEW_CHARS;
     for character in characters {
-        if character.is_whitespace() || character.is_control() {
-            blank = !line.is_empty();
+        // Most characters are these; the others are looked up in tables.
+        let is_plain = ('!'..='~').contains(&character);
+        if !is_plain && (character.is_whitespace() || character.is_control()) {
+            blank = line.len() > start;
             continue;
         }
         if room == 0 {
             line.push('…');
             break;
         }
-        if std::mem::take(&mut blank) {
+        if blank {
             line.push(' ');
+            blank = false;
         }
         line.push(character);
         room -= 1;
     }
-    line
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 use super::entry::{SessionEntry, SessionHeader};
 use super::lock::{LockError, SessionLock};
 use super::store::place::beside;
-use super::store::scan::scan;
+use super::store::scan::scan_bytes;
 use super::tree::{NodeKind, SessionTree};
 use crate::compaction::tokens::Estimator;
 use crate::ids::Timestamp;
@@ -116,7 +116,7 @@ pub fn look_at(path: &Path) -> io::Result<Option<ListedSession>> {
     let metadata = file.metadata()?;
     let size = metadata.len();
     let head = part(&file, 0, if size <= SMALL { size } else { HEAD })?;
-    let start = scan(&head[..], 0, Estimator::default(), &mut |_| {})?;
+    let start = scan_bytes(&head, 0, Estimator::default())?;
     let Some(header) = start.header else { return Ok(None) };
     let tail = if size <= SMALL { None } else { Some(tail(&file, size)?) };
     let end = tail.as_ref().unwrap_or(&start.tree);
@@ -159,7 +159,7 @@ fn tail(file: &File, size: u64) -> io::Result<SessionTree> {
         let from = size.saturating_sub(len);
         let bytes = part(file, from, len)?;
         let line = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
-        let found = scan(&bytes[line..], from + line as u64, Estimator::default(), &mut |_| {})?;
+        let found = scan_bytes(&bytes[line..], from + line as u64, Estimator::default())?;
         if last_said(&found.tree).is_some() || from == 0 || len >= LONGEST_TAIL {
             return Ok(found.tree);
         }

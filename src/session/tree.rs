@@ -374,6 +374,12 @@ impl SessionTree {
         self.nodes.len()
     }
 
+    /// How many different ids the entries have.
+    #[must_use]
+    pub fn distinct_ids(&self) -> usize {
+        self.by_id.len()
+    }
+
     /// Whether there is no entry.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

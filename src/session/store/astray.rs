@@ -93,7 +93,7 @@ impl SessionStore {
         let from = self.lines.written();
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(from))?;
-        let found = scan(file, from, self.estimator, &mut |_| {})?;
+        let found = scan(file, from, len - from, self.estimator, &mut |_| {})?;
         self.lines.grow(len)?;
         self.move_nodes(from, from, self.lines.written());
         let mut tree = self.reader.tree_mut();

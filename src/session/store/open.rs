@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLock};
 
 use super::lines::StoredLines;
 use super::place::{beside, header_from_name};
-use super::scan::{Scan, Tail, scan};
+use super::scan::{Scan, Tail, scan, scan_bytes};
 use super::upgrade::{migrate, prepend_header};
 use super::{Access, Opened, SessionStore, StoreError};
 use crate::compaction::tokens::Estimator;
@@ -84,7 +84,7 @@ impl Opening<'_> {
             }
         };
         let len = file.metadata().map_err(|error| self.read_error(error))?.len();
-        let scan = scan(&file, 0, self.estimator, &mut |done| watch(done, len))
+        let scan = scan(&file, 0, len, self.estimator, &mut |done| watch(done, len))
             .map_err(|error| self.read_error(error))?;
         Ok((file, scan))
     }
@@ -122,7 +122,8 @@ impl Opening<'_> {
             .seek(SeekFrom::Start(0))
             .and_then(|_| migrate(&file, from, &scan, self.path, &mut migrated));
         done.map_err(|error| self.read_error(error))?;
-        let scan = self.rescan(&migrated[..])?;
+        let scan = scan_bytes(&migrated, 0, self.estimator);
+        let scan = scan.map_err(|error| self.read_error(error))?;
         let header = self.header(&scan);
         let lines = Arc::new(StoredLines::held(migrated));
         Ok(self.opened(lines, scan, header, Access::ReadOnly, None))
@@ -161,13 +162,14 @@ impl Opening<'_> {
         } else {
             return Ok((file, scan));
         }
-        let scan = file.seek(SeekFrom::Start(0)).map_err(|error| self.read_error(error));
-        let scan = scan.and_then(|_| self.rescan(&file))?;
+        let scan = self.rescan(&mut file).map_err(|error| self.read_error(error))?;
         Ok((file, scan))
     }
 
-    fn rescan(&self, file: impl Read) -> Result<Scan, StoreError> {
-        scan(file, 0, self.estimator, &mut |_| {}).map_err(|error| self.read_error(error))
+    fn rescan(&self, file: &mut File) -> io::Result<Scan> {
+        file.seek(SeekFrom::Start(0))?;
+        let len = file.metadata()?.len();
+        scan(file, 0, len, self.estimator, &mut |_| {})
     }
 
     fn warn_of_damage(&mut self, scan: &Scan, torn: Option<(u64, PathBuf)>) {

@@ -9,7 +9,7 @@ use super::skim::{Cursor, Text, compact_weight};
 use crate::compaction::tokens::Estimator;
 use crate::ids::{EntryId, Timestamp};
 use crate::message::{Cost, StopReason, Usage};
-use crate::session::describe::{describe, one_line_of, preview_of_call};
+use crate::session::describe::{describe, preview_of_call, write_one_line};
 use crate::session::entry::{LEAF_MARK, SessionEntry};
 use crate::session::tree::{AnswerFacts, LineSpan, ModelRef, Node, NodeKind};
 
@@ -55,6 +55,8 @@ pub(super) struct Skimmer {
     tool: Arc<str>,
     /// The id of the entry before, which is the parent of most.
     previous: EntryId,
+    /// Where previews are put together.
+    preview: String,
 }
 
 /// The top-level fields that say where an entry belongs.
@@ -72,13 +74,13 @@ struct Head<'a> {
 impl Skimmer {
     pub(super) fn new(estimator: Estimator) -> Self {
         let (model, previous) = (ModelRef::new("", ""), EntryId::new(""));
-        Self { estimator, model, tool: Arc::from(""), previous }
+        Self { estimator, model, tool: Arc::from(""), previous, preview: String::new() }
     }
 
     /// The object that a line begins with, and its length; `None` when there is no whole one.
     ///
     /// The node's span covers the object, from `offset` on.
-    pub(super) fn object(&mut self, line: &[u8], offset: u64) -> Option<(Object, usize)> {
+    pub(super) fn object(&mut self, line: &str, offset: u64) -> Option<(Object, usize)> {
         let mut cursor = Cursor::new(line);
         cursor.peek()?;
         let start = cursor.position();
@@ -87,7 +89,7 @@ impl Skimmer {
         let len = cursor.position();
         let json = &line[start..len];
         let span = LineSpan { offset: offset + start as u64, len: u32::try_from(json.len()).ok()? };
-        let kind = head.kind.map(Text::to_text).unwrap_or_default();
+        let kind = head.kind.unwrap_or_default().to_cow();
         if kind == "session" {
             return Some((Object::Header, len));
         }
@@ -98,7 +100,7 @@ impl Skimmer {
         let parent = match head.parent {
             None => Said::Unsaid,
             Some(None) => Said::Root,
-            Some(Some(parent)) if parent.raw == self.previous.as_str().as_bytes() => {
+            Some(Some(parent)) if parent.raw == self.previous.as_str() => {
                 Said::Id(self.previous.clone())
             }
             Some(Some(parent)) => Said::Id(entry_id(parent)),
@@ -106,7 +108,7 @@ impl Skimmer {
         self.previous = id.clone();
         let (node, broken_body) = match self.skimmed(&kind, &head, &id, span) {
             Some(node) => (node, false),
-            None => match serde_json::from_slice::<SessionEntry>(json) {
+            None => match serde_json::from_str::<SessionEntry>(json) {
                 Ok(entry) => (describe(&entry, self.estimator, span), false),
                 Err(_) => (husk(id, &kind, head.timestamp, span), true),
             },
@@ -122,32 +124,35 @@ impl Skimmer {
         id: &EntryId,
         span: LineSpan,
     ) -> Option<Node> {
-        let (kind, tokens, preview) = match kind {
+        self.preview.clear();
+        let (kind, tokens) = match kind {
             "message" => {
                 let message = head.message.as_ref()?;
-                let (kind, preview) = self.message(message)?;
+                let kind = self.kind_of(message)?;
+                self.write_preview(&kind, message);
                 let tokens = match kind {
                     NodeKind::User if self.estimator == Estimator::CharsPerFour => {
                         self.estimator.tokens(message.text_weight, 0)
                     }
                     _ => self.estimator.tokens(message.weight, message.images),
                 };
-                (kind, tokens, preview)
+                (kind, tokens)
             }
             "custom" => {
                 let name = head.custom_type?.to_text();
-                let kind =
-                    if name == LEAF_MARK { NodeKind::LeafMark } else { NodeKind::CustomData };
-                (kind, 0, name)
+                self.preview.push_str(&name);
+                let is_mark = name == LEAF_MARK;
+                (if is_mark { NodeKind::LeafMark } else { NodeKind::CustomData }, 0)
             }
             _ => return None,
         };
         let timestamp = head.timestamp.unwrap_or_default();
-        Some(Node { id: id.clone(), kind, timestamp, tokens, preview: preview.into(), span })
+        let preview = self.preview.as_str().into();
+        Some(Node { id: id.clone(), kind, timestamp, tokens, preview, span })
     }
 
-    fn message(&mut self, message: &MessageFacts<'_>) -> Option<(NodeKind, String)> {
-        let kind = match message.role?.plain()? {
+    fn kind_of(&mut self, message: &MessageFacts<'_>) -> Option<NodeKind> {
+        Some(match message.role?.plain()? {
             "user" => NodeKind::User,
             "assistant" if !message.plain_content => NodeKind::Assistant(Box::new(AnswerFacts {
                 model: self.model_ref(message),
@@ -161,25 +166,31 @@ impl Skimmer {
                 pruned_at: message.pruned_at,
             },
             _ => return None,
-        };
-        let preview = match (&kind, message.said, message.first_call) {
-            (_, Some(text), _) => one_line_of(text.chars()),
-            (NodeKind::Assistant(_), None, Some((name, arguments))) => {
-                let arguments = serde_json::from_slice(arguments).unwrap_or_default();
-                one_line_of(preview_of_call(&name.to_text(), &arguments).chars())
+        })
+    }
+
+    fn write_preview(&mut self, kind: &NodeKind, message: &MessageFacts<'_>) {
+        let line = &mut self.preview;
+        let is_answer = matches!(kind, NodeKind::Assistant(_));
+        match (message.said, message.first_call) {
+            (Some(text), _) => write_one_line(line, text.chars()),
+            (None, Some((name, arguments))) if is_answer => {
+                let arguments = serde_json::from_str(arguments).unwrap_or_default();
+                write_one_line(line, preview_of_call(&name.to_text(), &arguments).chars());
             }
-            (NodeKind::Assistant(_), None, None) => {
-                message.error.map(|text| one_line_of(text.chars())).unwrap_or_default()
+            (None, _) if is_answer => {
+                if let Some(error) = message.error {
+                    write_one_line(line, error.chars());
+                }
             }
-            _ if message.blocks > 0 => "[image]".to_owned(),
-            _ => String::new(),
-        };
-        Some((kind, preview))
+            _ if message.blocks > 0 => line.push_str("[image]"),
+            _ => {}
+        }
     }
 
     fn model_ref(&mut self, message: &MessageFacts<'_>) -> ModelRef {
-        let provider = message.provider.map(Text::to_text).unwrap_or_default();
-        let id = message.model.map(Text::to_text).unwrap_or_default();
+        let provider = message.provider.unwrap_or_default().to_cow();
+        let id = message.model.unwrap_or_default().to_cow();
         if *self.model.provider != *provider || *self.model.id != *id {
             self.model = ModelRef::new(provider, id);
         }
@@ -187,7 +198,7 @@ impl Skimmer {
     }
 
     fn tool_name(&mut self, name: Option<Text<'_>>) -> Arc<str> {
-        let name = name.map(Text::to_text).unwrap_or_default();
+        let name = name.unwrap_or_default().to_cow();
         if *self.tool != *name {
             self.tool = Arc::from(name);
         }
@@ -203,7 +214,7 @@ fn husk(id: EntryId, kind: &str, timestamp: Option<Timestamp>, span: LineSpan) -
 }
 
 /// The id of half an entry, and what it says about its parent, where that much is left.
-pub(super) fn head_of(line: &[u8]) -> (Option<EntryId>, Option<EntryId>) {
+pub(super) fn head_of(line: &str) -> (Option<EntryId>, Option<EntryId>) {
     let mut head = Head::default();
     // That it breaks off is no news.
     let _ = head.read(&mut Cursor::new(line), Estimator::default());
@@ -211,7 +222,7 @@ pub(super) fn head_of(line: &[u8]) -> (Option<EntryId>, Option<EntryId>) {
 }
 
 fn entry_id(text: Text<'_>) -> EntryId {
-    text.plain().map_or_else(|| EntryId::new(text.to_text()), EntryId::new)
+    EntryId::new(text.to_cow())
 }
 
 impl<'a> Head<'a> {
@@ -219,12 +230,12 @@ impl<'a> Head<'a> {
     fn read(&mut self, cursor: &mut Cursor<'a>, estimator: Estimator) -> Option<()> {
         cursor.object(|cursor, key| {
             match key {
-                b"type" => self.kind = cursor.text_or_skip()?,
-                b"id" => self.id = cursor.text_or_skip()?,
-                b"parentId" => self.parent = Some(cursor.text_or_skip()?),
-                b"timestamp" => self.timestamp = read_timestamp(cursor.skip()?),
-                b"customType" => self.custom_type = cursor.text_or_skip()?,
-                b"message" if cursor.peek()? == b'{' => {
+                "type" => self.kind = cursor.text_or_skip()?,
+                "id" => self.id = cursor.text_or_skip()?,
+                "parentId" => self.parent = Some(cursor.text_or_skip()?),
+                "timestamp" => self.timestamp = read_timestamp(cursor.skip()?),
+                "customType" => self.custom_type = cursor.text_or_skip()?,
+                "message" if cursor.peek()? == b'{' => {
                     self.message = Some(MessageFacts::read(cursor, estimator)?);
                 }
                 _ => {
@@ -250,7 +261,7 @@ struct MessageFacts<'a> {
     tool_calls: u16,
     /// The first text that is not blank.
     said: Option<Text<'a>>,
-    first_call: Option<(Text<'a>, &'a [u8])>,
+    first_call: Option<(Text<'a>, &'a str)>,
     provider: Option<Text<'a>>,
     model: Option<Text<'a>>,
     usage: Usage,
@@ -266,16 +277,16 @@ impl<'a> MessageFacts<'a> {
         let mut facts = Self::default();
         cursor.object(|cursor, key| {
             match key {
-                b"role" => facts.role = cursor.text_or_skip()?,
-                b"content" => facts.content(cursor, estimator)?,
-                b"provider" => facts.provider = cursor.text_or_skip()?,
-                b"model" => facts.model = cursor.text_or_skip()?,
-                b"usage" => facts.usage = read_usage(cursor)?,
-                b"stopReason" => facts.stop = stop_reason(cursor.text_or_skip()?),
-                b"errorMessage" => facts.error = cursor.text_or_skip()?,
-                b"toolName" => facts.tool_name = cursor.text_or_skip()?,
-                b"isError" => facts.is_error = cursor.skip()? == b"true",
-                b"prunedAt" => facts.pruned_at = number(cursor.skip()?).map(in_millis),
+                "role" => facts.role = cursor.text_or_skip()?,
+                "content" => facts.content(cursor, estimator)?,
+                "provider" => facts.provider = cursor.text_or_skip()?,
+                "model" => facts.model = cursor.text_or_skip()?,
+                "usage" => facts.usage = read_usage(cursor)?,
+                "stopReason" => facts.stop = stop_reason(cursor.text_or_skip()?),
+                "errorMessage" => facts.error = cursor.text_or_skip()?,
+                "toolName" => facts.tool_name = cursor.text_or_skip()?,
+                "isError" => facts.is_error = cursor.skip()? == "true",
+                "prunedAt" => facts.pruned_at = number(cursor.skip()?).map(in_millis),
                 _ => {
                     cursor.skip()?;
                 }
@@ -309,14 +320,14 @@ impl<'a> MessageFacts<'a> {
 
     fn block(&mut self, cursor: &mut Cursor<'a>, estimator: Estimator) -> Option<()> {
         let (mut kind, mut text, mut thinking, mut name) = (None, None, None, None);
-        let mut arguments: &[u8] = b"null";
+        let mut arguments = "null";
         cursor.object(|cursor, key| {
             match key {
-                b"type" => kind = cursor.text_or_skip()?,
-                b"text" => text = cursor.text_or_skip()?,
-                b"thinking" => thinking = cursor.text_or_skip()?,
-                b"name" => name = cursor.text_or_skip()?,
-                b"arguments" => arguments = cursor.skip()?,
+                "type" => kind = cursor.text_or_skip()?,
+                "text" => text = cursor.text_or_skip()?,
+                "thinking" => thinking = cursor.text_or_skip()?,
+                "name" => name = cursor.text_or_skip()?,
+                "arguments" => arguments = cursor.skip()?,
                 _ => {
                     cursor.skip()?;
                 }
@@ -349,9 +360,9 @@ impl<'a> MessageFacts<'a> {
     }
 }
 
-fn arguments_weight(json: &[u8], estimator: Estimator) -> u64 {
+fn arguments_weight(json: &str, estimator: Estimator) -> u64 {
     compact_weight(json, estimator).unwrap_or_else(|| {
-        let value: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
+        let value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
         estimator.weight(&value.to_string())
     })
 }
@@ -374,12 +385,12 @@ fn read_usage(cursor: &mut Cursor<'_>) -> Option<Usage> {
     }
     cursor.object(|cursor, key| {
         match key {
-            b"input" => usage.input = count(cursor.skip()?),
-            b"output" => usage.output = count(cursor.skip()?),
-            b"cacheRead" => usage.cache_read = count(cursor.skip()?),
-            b"cacheWrite" => usage.cache_write = count(cursor.skip()?),
-            b"totalTokens" => usage.total_tokens = count(cursor.skip()?),
-            b"cost" if cursor.peek()? == b'{' => usage.cost = read_cost(cursor)?,
+            "input" => usage.input = count(cursor.skip()?),
+            "output" => usage.output = count(cursor.skip()?),
+            "cacheRead" => usage.cache_read = count(cursor.skip()?),
+            "cacheWrite" => usage.cache_write = count(cursor.skip()?),
+            "totalTokens" => usage.total_tokens = count(cursor.skip()?),
+            "cost" if cursor.peek()? == b'{' => usage.cost = read_cost(cursor)?,
             _ => {
                 cursor.skip()?;
             }
@@ -393,11 +404,11 @@ fn read_cost(cursor: &mut Cursor<'_>) -> Option<Cost> {
     let mut cost = Cost::default();
     cursor.object(|cursor, key| {
         let place = match key {
-            b"input" => &mut cost.input,
-            b"output" => &mut cost.output,
-            b"cacheRead" => &mut cost.cache_read,
-            b"cacheWrite" => &mut cost.cache_write,
-            b"total" => &mut cost.total,
+            "input" => &mut cost.input,
+            "output" => &mut cost.output,
+            "cacheRead" => &mut cost.cache_read,
+            "cacheWrite" => &mut cost.cache_write,
+            "total" => &mut cost.total,
             _ => return cursor.skip().map(|_| ()),
         };
         *place = number(cursor.skip()?).unwrap_or_default();
@@ -410,24 +421,23 @@ fn in_millis(number: f64) -> Timestamp {
     Timestamp::from_millis(number as i64)
 }
 
-fn number(json: &[u8]) -> Option<f64> {
-    if json == b"0" {
-        return Some(0.0);
-    }
-    std::str::from_utf8(json).ok()?.parse().ok()
+fn number(json: &str) -> Option<f64> {
+    if json == "0" { Some(0.0) } else { json.parse().ok() }
 }
 
 /// A count, however some servers write it.
-fn count(json: &[u8]) -> u64 {
-    if json.len() < 19 && json.iter().all(u8::is_ascii_digit) {
-        return json.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+fn count(json: &str) -> u64 {
+    if let Ok(count) = json.parse() {
+        return count;
     }
     number(json).map_or(0, |number| number.max(0.0) as u64)
 }
 
 /// A time stamp as entries have it; the common form without the detour of a calendar.
-fn read_timestamp(json: &[u8]) -> Option<Timestamp> {
-    utc_millis(json).map(Timestamp::from_millis).or_else(|| serde_json::from_slice(json).ok())
+fn read_timestamp(json: &str) -> Option<Timestamp> {
+    utc_millis(json.as_bytes())
+        .map(Timestamp::from_millis)
+        .or_else(|| serde_json::from_str(json).ok())
 }
 
 /// Milliseconds since the epoch of `"2026-01-14T15:00:37.013Z"`, quotes included.
@@ -471,7 +481,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str) {
         for estimator in [Estimator::CharsPerFour, Estimator::ScriptAware] {
-            let (object, len) = Skimmer::new(estimator).object(line.as_bytes(), 7).unwrap();
+            let (object, len) = Skimmer::new(estimator).object(line, 7).unwrap();
             assert_eq!(len, line.len());
             let Object::Entry(facts) = object else { panic!("{line}") };
             let entry: SessionEntry = serde_json::from_str(line).unwrap();
@@ -530,7 +540,7 @@ mod tests {
 
     #[test]
     fn j7_an_entry_with_a_broken_body_keeps_its_place() {
-        let line = br#"{"type":"message","id":"a","parentId":null,"message":{"role":"bashExecution","command":7}}"#;
+        let line = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"bashExecution","command":7}}"#;
         let (object, _) = Skimmer::new(Estimator::default()).object(line, 0).unwrap();
         let Object::Entry(facts) = object else { panic!() };
         assert!(facts.broken_body);
@@ -541,7 +551,7 @@ mod tests {
     fn f47_half_a_line_is_no_object() {
         let line = message(json!({"role": "user", "content": [{"type": "text", "text": "x{}"}]}));
         for cut in 1..line.len() {
-            let found = Skimmer::new(Estimator::default()).object(&line.as_bytes()[..cut], 0);
+            let found = Skimmer::new(Estimator::default()).object(&line[..cut], 0);
             assert!(found.is_none(), "{}", &line[..cut]);
         }
     }
@@ -560,7 +570,7 @@ mod tests {
         #[test]
         fn j2_times_are_read_as_the_calendar_reads_them(millis in 0_i64..4_102_444_800_000) {
             let text = format!("\"{}\"", Timestamp::from_millis(millis));
-            prop_assert_eq!(read_timestamp(text.as_bytes()), Some(Timestamp::from_millis(millis)));
+            prop_assert_eq!(read_timestamp(&text), Some(Timestamp::from_millis(millis)));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Who hangs on whom, when all lines have been read (J7, F47, F91).
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::Damage;
@@ -41,12 +42,7 @@ impl Linker {
 
     /// The parent of each entry.
     pub(super) fn finish(self, nodes: &[Node], damage: &mut Damage) -> Vec<Parent> {
-        let mut by_id = HashMap::with_capacity(nodes.len());
-        for (position, node) in nodes.iter().enumerate() {
-            if *by_id.entry(&node.id).or_insert(position) != position {
-                damage.repeated_ids += 1;
-            }
-        }
+        let by_id = OnceCell::new();
         let gaps: HashMap<_, _> =
             self.gaps.iter().filter_map(|gap| Some((gap.id.as_ref()?, gap))).collect();
         let nameless: Vec<_> =
@@ -56,10 +52,13 @@ impl Linker {
             let parent = match said {
                 Said::Root => Parent::None,
                 Said::Unsaid => before(position),
-                Said::Id(id) => match by_id.get(id) {
+                // Nearly always it is the entry before.
+                Said::Id(id) if position > 0 && nodes[position - 1].id == *id => before(position),
+                Said::Id(id) => match by_id.get_or_init(|| positions(nodes)).get(id) {
                     Some(parent) => Parent::Entry(NodeIndex::new(*parent)),
                     None => {
-                        let found = across_gaps(id, position, &by_id, &gaps, &nameless);
+                        let by_id = by_id.get_or_init(|| positions(nodes));
+                        let found = across_gaps(id, position, by_id, &gaps, &nameless);
                         match found {
                             Some(_) => damage.rehung += 1,
                             None => damage.lost_parents += 1,
@@ -72,6 +71,14 @@ impl Linker {
         }
         parents
     }
+}
+
+fn positions(nodes: &[Node]) -> HashMap<&EntryId, usize> {
+    let mut by_id = HashMap::with_capacity(nodes.len());
+    for (position, node) in nodes.iter().enumerate() {
+        by_id.entry(&node.id).or_insert(position);
+    }
+    by_id
 }
 
 /// The nearest entry that is left above a parent that could not be read.

@@ -3,18 +3,20 @@
 //! Nothing here changes the file. Whatever can be read becomes a node; the rest is counted, and
 //! what followed it hangs on the nearest entry that is left.
 
+mod block;
 mod facts;
-mod line_reader;
 mod link;
 mod salvage;
 mod skim;
+mod workers;
 
 use std::io::{self, Read};
 
+use self::block::RawLine;
 use self::facts::{Facts, Object, Skimmer, head_of};
-use self::line_reader::{LineReader, RawLine};
 use self::link::Linker;
 use self::salvage::{Fragments, last_entry};
+use self::workers::{Line, for_each_line};
 use crate::compaction::tokens::Estimator;
 use crate::ids::Timestamp;
 use crate::session::entry::SessionHeader;
@@ -74,26 +76,31 @@ pub(in crate::session) struct Damage {
     pub(super) no_header: bool,
 }
 
-/// Reads a session file, or the part of one that begins at `offset`.
+/// Reads a session file, or the part of one that begins at `offset`, some `len` bytes long.
 ///
 /// `watch` is told now and then how many bytes have been read.
 pub(in crate::session) fn scan(
     file: impl Read,
     offset: u64,
+    len: u64,
     estimator: Estimator,
     watch: &mut dyn FnMut(u64),
 ) -> io::Result<Scan> {
-    let mut lines = LineReader::new(file, offset);
     let mut scanner = Scanner::new(offset, estimator);
-    let mut told = offset;
-    while let Some(line) = lines.next_line()? {
-        if line.offset > told + (8 << 20) {
-            told = line.offset;
-            watch(told);
-        }
-        scanner.line(line);
-    }
+    for_each_line(file, offset, len, estimator, watch, &mut |line| match line {
+        Line::Entry(facts, end) => scanner.whole_line(facts, end),
+        Line::Other(line) => scanner.line(line),
+    })?;
     Ok(scanner.finish())
+}
+
+/// Reads a session, or the end of one, that is in memory.
+pub(in crate::session) fn scan_bytes(
+    bytes: &[u8],
+    offset: u64,
+    estimator: Estimator,
+) -> io::Result<Scan> {
+    scan(bytes, offset, bytes.len() as u64, estimator, &mut |_| {})
 }
 
 impl Scan {
@@ -165,36 +172,55 @@ impl Scanner {
         }
     }
 
-    fn line(&mut self, line: RawLine<'_>) {
+    /// Takes a line that is one entry and nothing else.
+    fn whole_line(&mut self, facts: Facts, end: u64) {
+        self.line_begins();
+        self.scan.len = end;
+        self.fragments.clear();
+        self.entry(facts);
+    }
+
+    fn line_begins(&mut self) {
         // Whatever the line before ended with is not the end of the file after all.
         if let Tail::Torn(_) = std::mem::take(&mut self.scan.tail) {
             self.scan.damage.unreadable += 1;
         }
+    }
+
+    /// Takes any line.
+    fn line(&mut self, line: RawLine<'_>) {
+        self.line_begins();
         let first = self.scan.len == 0;
         self.scan.len = line.offset + line.bytes.len() as u64 + u64::from(line.terminated);
-        let mut rest = Rest { bytes: line.bytes, offset: line.offset };
-        if first && let Some(bytes) = line.bytes.strip_prefix("\u{feff}".as_bytes()) {
-            rest = Rest { bytes, offset: line.offset + 3 };
+        let masked;
+        let text = match std::str::from_utf8(line.bytes) {
+            Ok(text) => text,
+            Err(_) => {
+                self.scan.damage.not_utf8 += 1;
+                masked = mask(line.bytes);
+                &masked
+            }
+        };
+        let mut rest = Rest { text, offset: line.offset };
+        if first && let Some(text) = text.strip_prefix('\u{feff}') {
+            rest = Rest { text, offset: line.offset + 3 };
         }
         rest.skip_blank();
-        if rest.bytes.is_empty() {
+        if rest.text.is_empty() {
             self.fragments.blank(line);
             return;
         }
-        if std::str::from_utf8(line.bytes).is_err() {
-            self.scan.damage.not_utf8 += 1;
-        }
         let mut records = 0;
-        while !rest.bytes.is_empty() {
-            let Some((object, len)) = self.skimmer.object(rest.bytes, rest.offset) else { break };
-            if !self.object(object, &rest.bytes[..len], line) {
+        while !rest.text.is_empty() {
+            let Some((object, len)) = self.skimmer.object(rest.text, rest.offset) else { break };
+            if !self.object(object, &rest.text[..len], line) {
                 self.scan.damage.unreadable += 1;
             }
             records += 1;
             rest.advance(len);
             rest.skip_blank();
         }
-        if !rest.bytes.is_empty() {
+        if !rest.text.is_empty() {
             records += 1;
             self.broken(rest, line);
         } else if !line.terminated {
@@ -206,7 +232,7 @@ impl Scanner {
     }
 
     /// Takes a whole object; `false` when it is nothing that a session file should hold.
-    fn object(&mut self, object: Object, json: &[u8], line: RawLine<'_>) -> bool {
+    fn object(&mut self, object: Object, json: &str, line: RawLine<'_>) -> bool {
         match object {
             Object::Entry(facts) => {
                 self.fragments.clear();
@@ -214,7 +240,7 @@ impl Scanner {
                 true
             }
             Object::Header if self.scan.header.is_none() => {
-                self.scan.header = serde_json::from_slice(json).ok();
+                self.scan.header = serde_json::from_str(json).ok();
                 if self.scan.header.is_some() && self.nodes.is_empty() {
                     self.scan.body = line.offset + line.bytes.len() as u64 + 1;
                 }
@@ -236,7 +262,7 @@ impl Scanner {
 
     /// Takes what is no whole object, up to the end of its line.
     fn broken(&mut self, mut rest: Rest<'_>, line: RawLine<'_>) {
-        if let Some(facts) = self.joined(rest.bytes, line) {
+        if let Some(facts) = self.joined(rest.text, line) {
             self.entry(facts);
             if !line.terminated {
                 self.scan.tail = Tail::Unterminated;
@@ -245,12 +271,12 @@ impl Scanner {
         }
         // `half a record{"type":…}`: the whole ones at the end can be saved.
         let mut saved = Vec::new();
-        while let Some((at, facts)) = last_entry(&mut self.skimmer, rest.bytes, rest.offset) {
+        while let Some((at, facts)) = last_entry(&mut self.skimmer, rest.text, rest.offset) {
             saved.push(facts);
-            rest.bytes = &rest.bytes[..at];
+            rest.text = &rest.text[..at];
         }
-        if !rest.bytes.trim_ascii().is_empty() {
-            let (id, parent) = head_of(rest.bytes);
+        if !rest.text.trim_ascii().is_empty() {
+            let (id, parent) = head_of(rest.text);
             self.linker.gap(id, parent);
         }
         if saved.is_empty() {
@@ -266,9 +292,9 @@ impl Scanner {
     }
 
     /// An entry that raw newlines have spread over several lines, of which this is the last.
-    fn joined(&mut self, rest: &[u8], line: RawLine<'_>) -> Option<Facts> {
+    fn joined(&mut self, rest: &str, line: RawLine<'_>) -> Option<Facts> {
         let (text, start) = self.fragments.join(line, rest)?;
-        let (object, len) = self.skimmer.object(text.as_bytes(), start)?;
+        let (object, len) = self.skimmer.object(&text, start)?;
         let Object::Entry(mut facts) = object else { return None };
         if len < text.len() || facts.broken_body {
             return None;
@@ -289,6 +315,7 @@ impl Scanner {
         let parents = self.linker.finish(&self.nodes, damage);
         let lost = damage.lost_parents;
         self.scan.tree = SessionTree::from_entries(self.nodes, parents);
+        damage.repeated_ids = self.scan.tree.len() - self.scan.tree.distinct_ids();
         let roots = self.scan.tree.children(None);
         damage.circles = roots.filter(|root| self.scan.tree.is_orphan(*root)).count() - lost;
         self.scan
@@ -298,17 +325,27 @@ impl Scanner {
 /// What is left of a line.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
-    bytes: &'a [u8],
+    text: &'a str,
     offset: u64,
 }
 
 impl Rest<'_> {
     fn advance(&mut self, len: usize) {
-        self.bytes = &self.bytes[len..];
+        self.text = &self.text[len..];
         self.offset += len as u64;
     }
 
     fn skip_blank(&mut self) {
-        self.advance(self.bytes.len() - self.bytes.trim_ascii_start().len());
+        self.advance(self.text.len() - self.text.trim_ascii_start().len());
     }
+}
+
+/// A line that is not UTF-8 with a `?` for each byte that is not, so that places stay what they are.
+fn mask(line: &[u8]) -> String {
+    let mut masked = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        masked.push_str(chunk.valid());
+        masked.extend(std::iter::repeat_n('?', chunk.invalid().len()));
+    }
+    masked
 }

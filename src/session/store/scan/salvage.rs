@@ -1,7 +1,7 @@
 //! What can still be had from lines that are no whole record (F47, F48).
 
+use super::block::RawLine;
 use super::facts::{Facts, Object, Said, Skimmer};
-use super::line_reader::RawLine;
 use crate::session::reader::tidy;
 
 /// How many places of a line are tried as the beginning of a record.
@@ -12,12 +12,8 @@ const MOST_FRAGMENTS: usize = 64;
 const LONGEST_FRAGMENTS: usize = 4 << 20;
 
 /// The last whole entry of a broken line, where it reaches the line's end, and where it begins.
-pub(super) fn last_entry(
-    skimmer: &mut Skimmer,
-    line: &[u8],
-    offset: u64,
-) -> Option<(usize, Facts)> {
-    let starts = memchr::memmem::rfind_iter(line, b"{\"type\":");
+pub(super) fn last_entry(skimmer: &mut Skimmer, line: &str, offset: u64) -> Option<(usize, Facts)> {
+    let starts = memchr::memmem::rfind_iter(line.as_bytes(), b"{\"type\":");
     starts.take(MOST_STARTS).filter(|at| *at > 0).find_map(|at| {
         let (object, len) = skimmer.object(&line[at..], offset + at as u64)?;
         let reaches_end = line[at + len..].trim_ascii().is_empty();
@@ -54,7 +50,7 @@ impl Fragments {
 
     /// Adds the end of a line that begins with `rest`, and gives all of them as one when they may
     /// be a record now, with the place where it begins.
-    pub(super) fn join(&mut self, line: RawLine<'_>, rest: &[u8]) -> Option<(String, u64)> {
+    pub(super) fn join(&mut self, line: RawLine<'_>, rest: &str) -> Option<(String, u64)> {
         let goes_on = self.lines > 0
             && self.lines < MOST_FRAGMENTS
             && self.bytes.len() + line.bytes.len() < LONGEST_FRAGMENTS
@@ -64,14 +60,14 @@ impl Fragments {
             self.bytes.extend_from_slice(line.bytes);
         } else {
             self.clear();
-            if rest.first() != Some(&b'{') || rest.len() > LONGEST_FRAGMENTS {
+            if !rest.starts_with('{') || rest.len() > LONGEST_FRAGMENTS {
                 return None;
             }
             self.start = line.offset + (line.bytes.len() - rest.len()) as u64;
-            self.bytes.extend_from_slice(rest);
+            self.bytes.extend_from_slice(rest.as_bytes());
         }
         self.lines += 1;
-        let ends = rest.trim_ascii_end().last() == Some(&b'}');
+        let ends = rest.trim_ascii_end().ends_with('}');
         (self.lines > 1 && ends).then(|| (tidy(&self.bytes), self.start))
     }
 

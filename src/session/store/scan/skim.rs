@@ -4,18 +4,24 @@
 //! which) and never less; it is for finding things in lines, a body is read with `serde_json`.
 //! Not recursive: a value nested a million deep is skipped like any other.
 
+use std::borrow::Cow;
+
 use crate::compaction::tokens::Estimator;
 
 /// A place in a line. Every method answers `None` when the line is not what it should be there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
-    bytes: &'a [u8],
+    line: &'a str,
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+    pub(super) const fn new(line: &'a str) -> Self {
+        Self { line, at: 0 }
+    }
+
+    const fn bytes(&self) -> &'a [u8] {
+        self.line.as_bytes()
     }
 
     /// Bytes passed so far.
@@ -26,7 +32,7 @@ impl<'a> Cursor<'a> {
     /// The next byte that is not white space.
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
-            match self.bytes.get(self.at)? {
+            match self.bytes().get(self.at)? {
                 b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
                 byte => return Some(*byte),
             }
@@ -43,15 +49,15 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         let (mut escapes, mut unicode) = (0, 0);
         loop {
-            let rest = self.bytes.get(self.at..)?;
+            let rest = self.bytes().get(self.at..)?;
             self.at += memchr::memchr2(b'"', b'\\', rest)?;
-            if self.bytes[self.at] == b'"' {
-                let raw = &self.bytes[start..self.at];
+            if self.bytes()[self.at] == b'"' {
+                let raw = &self.line[start..self.at];
                 self.at += 1;
                 return Some(Text { raw, escapes, unicode });
             }
             escapes += 1;
-            unicode += usize::from(*self.bytes.get(self.at + 1)? == b'u');
+            unicode += usize::from(*self.bytes().get(self.at + 1)? == b'u');
             self.at += 2;
         }
     }
@@ -62,7 +68,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Any value, as its bytes.
-    pub(super) fn skip(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn skip(&mut self) -> Option<&'a str> {
         self.peek()?;
         let start = self.at;
         let mut depth = 0_usize;
@@ -87,7 +93,7 @@ impl<'a> Cursor<'a> {
                 _ => self.word()?,
             }
             if depth == 0 {
-                return Some(&self.bytes[start..self.at]);
+                return Some(&self.line[start..self.at]);
             }
         }
     }
@@ -95,7 +101,7 @@ impl<'a> Cursor<'a> {
     /// A number or a literal.
     fn word(&mut self) -> Option<()> {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-        let len = self.bytes.get(self.at..)?.iter().take_while(|byte| is_word(byte)).count();
+        let len = self.bytes().get(self.at..)?.iter().take_while(|byte| is_word(byte)).count();
         self.at += len;
         (len > 0).then_some(())
     }
@@ -103,7 +109,7 @@ impl<'a> Cursor<'a> {
     /// An object; `field` is called for each key and must pass the value.
     pub(super) fn object(
         &mut self,
-        mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>,
+        mut field: impl FnMut(&mut Self, &'a str) -> Option<()>,
     ) -> Option<()> {
         self.expect(b'{')?;
         if self.peek()? == b'}' {
@@ -150,7 +156,7 @@ impl<'a> Cursor<'a> {
 /// A string as it stands in JSON, quotes left out.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Text<'a> {
-    pub(super) raw: &'a [u8],
+    pub(super) raw: &'a str,
     /// Backslashes that begin an escape, and how many of these are `\u`.
     escapes: usize,
     unicode: usize,
@@ -163,12 +169,12 @@ impl<'a> Text<'a> {
             return self.chars().map(|character| estimator.weight_of(character)).sum();
         }
         // Each escape is one character; a `\u` one is a whole UTF-16 unit.
-        plain_weight(self.raw, estimator) - self.escapes as u64 - 4 * self.unicode as u64
+        estimator.weight(self.raw) - self.escapes as u64 - 4 * self.unicode as u64
     }
 
     /// The characters that the string stands for.
     pub(super) fn chars(&self) -> impl Iterator<Item = char> + use<'a> {
-        Unescaped { rest: self.raw }
+        Unescaped { rest: self.raw.chars() }
     }
 
     pub(super) fn is_blank(&self) -> bool {
@@ -177,31 +183,24 @@ impl<'a> Text<'a> {
 
     /// The string itself, when it needs no decoding.
     pub(super) fn plain(&self) -> Option<&'a str> {
-        if self.escapes == 0 { std::str::from_utf8(self.raw).ok() } else { None }
+        (self.escapes == 0).then_some(self.raw)
+    }
+
+    pub(super) fn to_cow(self) -> Cow<'a, str> {
+        self.plain().map_or_else(|| Cow::Owned(self.chars().collect()), Cow::Borrowed)
     }
 
     pub(super) fn to_text(self) -> String {
-        self.plain().map_or_else(|| self.chars().collect(), str::to_owned)
-    }
-}
-
-/// Quarters of a token of a text without escapes.
-pub(super) fn plain_weight(text: &[u8], estimator: Estimator) -> u64 {
-    if text.is_ascii() {
-        return text.len() as u64;
-    }
-    match std::str::from_utf8(text) {
-        Ok(text) => estimator.weight(text),
-        Err(_) => estimator.weight(&String::from_utf8_lossy(text)),
+        self.to_cow().into_owned()
     }
 }
 
 /// What a value weighs when it is written without blanks; `None` when that cannot be told from its
 /// bytes.
-pub(super) fn compact_weight(json: &[u8], estimator: Estimator) -> Option<u64> {
+pub(super) fn compact_weight(json: &str, estimator: Estimator) -> Option<u64> {
     let mut cursor = Cursor::new(json);
     let mut digits = 0;
-    while let Some(byte) = json.get(cursor.at) {
+    while let Some(byte) = json.as_bytes().get(cursor.at) {
         match byte {
             b'"' => {
                 let text = cursor.text()?;
@@ -216,99 +215,81 @@ pub(super) fn compact_weight(json: &[u8], estimator: Estimator) -> Option<u64> {
             b'a'..=b'z' if digits == 0 => {}
             _ => return None,
         }
-        if digits > 15 || json[cursor.at..].starts_with(b"-0") {
+        if digits > 15 || json.as_bytes()[cursor.at..].starts_with(b"-0") {
             return None;
         }
         cursor.at += 1;
     }
-    Some(plain_weight(json, estimator))
+    Some(estimator.weight(json))
 }
 
 /// Whether a string escapes `/`, which nobody has to.
-fn has_needless_escape(raw: &[u8]) -> bool {
-    memchr::memchr_iter(b'/', raw).any(|slash| {
-        let before = raw[..slash].iter().rev().take_while(|byte| **byte == b'\\').count();
-        before % 2 == 1
+fn has_needless_escape(raw: &str) -> bool {
+    memchr::memchr_iter(b'/', raw.as_bytes()).any(|slash| {
+        let before = raw.as_bytes()[..slash].iter().rev();
+        before.take_while(|byte| **byte == b'\\').count() % 2 == 1
     })
 }
 
 /// Decodes a string bit by bit; what cannot be decoded reads as U+FFFD.
 struct Unescaped<'a> {
-    rest: &'a [u8],
-}
-
-impl Unescaped<'_> {
-    fn take(&mut self, len: usize) {
-        self.rest = self.rest.get(len..).unwrap_or_default();
-    }
-
-    fn escape(&mut self) -> char {
-        let letter = self.rest.get(1).copied().unwrap_or_default();
-        if letter == b'u' {
-            return self.unicode_escape();
-        }
-        self.take(2);
-        match letter {
-            b'n' => '\n',
-            b't' => '\t',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            other => char::from(other),
-        }
-    }
-
-    fn unicode_escape(&mut self) -> char {
-        let high = hex_unit(self.rest);
-        self.take(6);
-        match high {
-            Some(0xd800..=0xdbff) if self.rest.starts_with(b"\\u") => {
-                let low = hex_unit(self.rest);
-                let pair = char::decode_utf16(high.into_iter().chain(low)).next();
-                match pair {
-                    Some(Ok(character)) => {
-                        self.take(6);
-                        character
-                    }
-                    _ => char::REPLACEMENT_CHARACTER,
-                }
-            }
-            Some(unit) => char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER),
-            None => char::REPLACEMENT_CHARACTER,
-        }
-    }
-}
-
-fn hex_unit(escape: &[u8]) -> Option<u16> {
-    let digits = std::str::from_utf8(escape.get(2..6)?).ok()?;
-    u16::from_str_radix(digits, 16).ok()
+    rest: std::str::Chars<'a>,
 }
 
 impl Iterator for Unescaped<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
-        let byte = *self.rest.first()?;
-        if byte == b'\\' {
-            return Some(self.escape());
+        match self.rest.next()? {
+            '\\' => Some(self.escape()),
+            character => Some(character),
         }
-        let len = match byte {
-            0..=0x7f => {
-                self.rest = &self.rest[1..];
-                return Some(char::from(byte));
-            }
-            0xf0.. => 4,
-            0xe0.. => 3,
-            _ => 2,
-        };
-        let decoded = self.rest.get(..len).and_then(|bytes| std::str::from_utf8(bytes).ok());
-        if let Some(character) = decoded.and_then(|text| text.chars().next()) {
-            self.rest = &self.rest[len..];
-            return Some(character);
-        }
-        self.rest = &self.rest[1..];
-        Some(char::REPLACEMENT_CHARACTER)
     }
+}
+
+impl Unescaped<'_> {
+    /// The character of an escape whose backslash has been taken.
+    fn escape(&mut self) -> char {
+        match self.rest.next().unwrap_or_default() {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'u' => self.unicode_escape(),
+            other => other,
+        }
+    }
+
+    fn unicode_escape(&mut self) -> char {
+        let high = self.hex_unit();
+        let low = match high {
+            Some(0xd800..=0xdbff) => self.rest.as_str().strip_prefix("\\u").and_then(hex_unit),
+            _ => None,
+        };
+        let decoded = char::decode_utf16(high.into_iter().chain(low)).next();
+        match decoded {
+            Some(Ok(character)) => {
+                if low.is_some() {
+                    self.rest.nth("\\u".len() - 1);
+                    self.hex_unit();
+                }
+                character
+            }
+            _ => char::REPLACEMENT_CHARACTER,
+        }
+    }
+
+    /// Takes four hex digits, if there are so many.
+    fn hex_unit(&mut self) -> Option<u16> {
+        let unit = hex_unit(self.rest.as_str())?;
+        self.rest.nth(3);
+        Some(unit)
+    }
+}
+
+fn hex_unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.get(..4)?, 16).ok()
 }
 
 #[cfg(test)]
@@ -326,17 +307,17 @@ mod tests {
             "[[],\"]\"]",
         ] {
             let line = format!(" {value} ,rest");
-            assert_eq!(Cursor::new(line.as_bytes()).skip(), Some(value.as_bytes()));
+            assert_eq!(Cursor::new(&line).skip(), Some(value));
         }
         for broken in ["{\"a\":1", "\"abc", "\"abc\\", "[1,", "", "}", "{\"a\""] {
-            assert_eq!(Cursor::new(broken.as_bytes()).skip(), None, "{broken}");
+            assert_eq!(Cursor::new(broken).skip(), None, "{broken}");
         }
     }
 
     #[test]
     fn i10_depth_needs_no_stack() {
         let deep = ["[".repeat(1_000_000), "]".repeat(1_000_000)].concat();
-        assert_eq!(Cursor::new(deep.as_bytes()).skip().map(<[u8]>::len), Some(2_000_000));
+        assert_eq!(Cursor::new(&deep).skip().map(str::len), Some(2_000_000));
     }
 
     #[test]
@@ -348,7 +329,7 @@ mod tests {
                 let ascii: String =
                     text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
                 for json in [json, format!("\"{ascii}\"")] {
-                    let found = Cursor::new(json.as_bytes()).text().unwrap();
+                    let found = Cursor::new(&json).text().unwrap();
                     assert_eq!(found.to_text(), text);
                     assert_eq!(found.weight(estimator), estimator.weight(text), "{json}");
                 }
@@ -370,7 +351,7 @@ mod tests {
         ] {
             let value: serde_json::Value = serde_json::from_str(json).unwrap();
             let expect = plain.then(|| estimator.weight(&value.to_string()));
-            assert_eq!(compact_weight(json.as_bytes(), estimator), expect, "{json}");
+            assert_eq!(compact_weight(json, estimator), expect, "{json}");
         }
     }
 }
