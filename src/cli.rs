@@ -44,8 +44,10 @@ pub enum ConfigCommand {
     Show,
     /// The JSON Schema of the settings
     Schema,
-    /// The files that are read
+    /// The folders whose settings files are read
     Path,
+    /// Rewrite removed keys of the files; a backup stays beside each
+    Migrate,
 }
 
 /// Flags of a conversation.

@@ -8,13 +8,13 @@ use clap::CommandFactory;
 use super::places::Folders;
 use super::talk::{registry, settings_places};
 use crate::cli::{Cli, ConfigCommand};
-use crate::settings::file::load;
+use crate::settings::file::{PROJECT_FOLDER, environment, load, migrate_file};
 
 /// `regrow models [FILTER]`.
 pub(super) fn models(filter: Option<&str>) -> anyhow::Result<ExitCode> {
     let folders = Folders::find()?;
     let cwd = std::env::current_dir()?;
-    let resolved = match load(&settings_places(&folders, &cwd), std::env::vars(), &[]) {
+    let resolved = match load(&settings_places(&folders, &cwd), environment(), &[]) {
         Ok(resolved) => resolved,
         Err(errors) => return mistakes(&errors),
     };
@@ -51,19 +51,33 @@ pub(super) fn config(what: ConfigCommand) -> anyhow::Result<ExitCode> {
         ConfigCommand::Path => {
             writeln!(out, "{}", places.user.display())?;
             if let Some(project) = &places.project {
-                let folder = project.join(crate::settings::file::PROJECT_FOLDER);
+                let folder = project.join(PROJECT_FOLDER);
                 writeln!(out, "{}", folder.display())?;
             }
         }
-        ConfigCommand::Show => match load(&places, std::env::vars(), &[]) {
+        ConfigCommand::Show => match load(&places, environment(), &[]) {
             Ok(resolved) => {
                 for shown in resolved.shown {
-                    let value = shown.value.unwrap_or_default();
-                    writeln!(out, "{} = {value}  ({})", shown.key, shown.origin)?;
+                    writeln!(out, "{shown}")?;
+                }
+                for notice in resolved.notices {
+                    writeln!(std::io::stderr(), "regrow: {notice}")?;
                 }
             }
             Err(errors) => return mistakes(&errors),
         },
+        ConfigCommand::Migrate => {
+            let project = places.project.map(|project| project.join(PROJECT_FOLDER));
+            for folder in std::iter::once(places.user).chain(project) {
+                let Some((path, done)) = migrate_file(&folder)? else { continue };
+                if done.is_empty() {
+                    writeln!(out, "{}: nothing to do", path.display())?;
+                }
+                for change in done {
+                    writeln!(out, "{}: {change}", path.display())?;
+                }
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,7 +24,7 @@ use crate::provider::ThinkingLevel;
 use crate::provider::registry::{ProviderRegistry, RegistryFiles};
 use crate::provider::retry::RetryPolicy;
 use crate::settings::Settings;
-use crate::settings::file::{Places, Resolved, load, project_root};
+use crate::settings::file::{Places, Resolved, environment, load, project_root};
 use crate::settings::layers::Override;
 use crate::settings::trust;
 use crate::tool::builtin::builtin;
@@ -110,7 +110,7 @@ fn read_settings(
     if args.trust {
         trust::trust(&places.trust, &root)?;
     }
-    match load(&places, std::env::vars(), &overrides(args)) {
+    match load(&places, environment(), &overrides(args)) {
         Ok(resolved) => Ok(Some(resolved)),
         Err(errors) => {
             for error in errors {
@@ -227,7 +227,7 @@ pub(super) fn registry(settings: &Settings, folders: &Folders) -> ProviderRegist
         models: Some(folders.config.join("models.json")),
         keys: Some(folders.config.join("auth.json")),
     };
-    ProviderRegistry::new(settings, std::env::vars().collect(), files)
+    ProviderRegistry::new(settings, environment().into_iter().collect(), files)
 }
 
 /// Hands the session to a shell without a screen.
