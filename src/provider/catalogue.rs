@@ -53,7 +53,9 @@ pub struct ProviderFacts {
     pub extra_body: Map<String, Value>,
     /// Changes to the table of habits of Chat Completions servers.
     pub quirks: Map<String, Value>,
-    /// Azure's `api-version`.
+    /// Whether it is Azure: other addresses, and the key in a header of its own.
+    pub azure: Option<bool>,
+    /// Azure's `api-version`, or `$NAME`.
     pub api_version: Option<String>,
     /// The provider whose models this one serves as well.
     pub models_of: Option<String>,
@@ -260,6 +262,7 @@ impl ProviderFacts {
         self.headers.extend(other.headers);
         self.extra_body.extend(other.extra_body);
         self.quirks.extend(other.quirks);
+        replace(&mut self.azure, other.azure);
         replace(&mut self.api_version, other.api_version);
         replace(&mut self.models_of, other.models_of);
     }

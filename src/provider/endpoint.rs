@@ -3,6 +3,7 @@
 use futures::stream::{self, BoxStream, StreamExt};
 use serde_json::{Map, Value};
 
+use super::azure;
 use super::http::Call;
 use super::model::Model;
 use super::secret::{Redactor, Secret};
@@ -23,7 +24,9 @@ pub struct Endpoint {
     pub extra_body: Map<String, Value>,
     /// Changes to the table of habits (Chat Completions).
     pub quirks: Map<String, Value>,
-    /// The `api-version` (Azure).
+    /// Whether it is Azure's: other addresses, and the key in a header of its own.
+    pub azure: bool,
+    /// Azure's `api-version`.
     pub api_version: Option<String>,
 }
 
@@ -43,11 +46,22 @@ impl Endpoint {
         format!("{base}{version}{path}")
     }
 
-    /// The key as `Authorization: Bearer`.
+    /// The address of a path of OpenAI's protocols.
     #[must_use]
-    pub fn bearer(&self) -> Vec<(String, String)> {
-        let header =
-            |key: &Secret| ("authorization".to_owned(), format!("Bearer {}", key.expose()));
+    pub fn openai_url(&self, model: &Model, path: &str) -> String {
+        if self.azure {
+            return azure::url(&self.url(model, ""), self.api_version.as_deref(), &model.id, path);
+        }
+        self.url(model, path)
+    }
+
+    /// The key in the manner of OpenAI, or of Azure.
+    #[must_use]
+    pub fn openai_key(&self) -> Vec<(String, String)> {
+        let header = |key: &Secret| match self.azure {
+            true => ("api-key".to_owned(), key.expose().to_owned()),
+            false => ("authorization".to_owned(), format!("Bearer {}", key.expose())),
+        };
         self.key.iter().map(header).collect()
     }
 

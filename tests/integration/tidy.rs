@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("provider::sse", 2),
     ("provider::retry", 3),
     ("provider::assemble", 3),
+    ("provider::azure", 3),
     ("provider::catalogue", 3),
     ("provider::decode", 3),
     ("provider::effort", 3),

@@ -42,8 +42,8 @@ impl Provider for OpenAiChat {
             Err(why) => return self.endpoint.misconfigured("quirks", &why),
         };
         let body = wire::body(&request, &quirks);
-        let url = self.endpoint.url(&request.model, "/chat/completions");
-        let call = self.endpoint.call(url, self.endpoint.bearer(), body);
+        let url = self.endpoint.openai_url(&request.model, "/chat/completions");
+        let call = self.endpoint.call(url, self.endpoint.openai_key(), body);
         self.http.stream(call, wire::ChatDecoder::new(&self.endpoint.provider), cancel)
     }
 }

@@ -340,7 +340,7 @@ mod tests {
         let model = registry.choose_model(None, Some("m")).unwrap();
         assert_eq!((&*model.base_url, model.context_window), ("http://lab/v1", 9_000));
         let endpoint = registry.endpoint(&model).unwrap();
-        assert_eq!(endpoint.bearer()[0].1, "Bearer sk-lab");
+        assert_eq!(endpoint.openai_key()[0].1, "Bearer sk-lab");
         assert_eq!(endpoint.headers.len(), 1);
         let proxied = registry.choose_model(Some("openai"), Some("gpt-4o")).unwrap();
         assert_eq!((&*proxied.base_url, &*proxied.api), ("http://proxy/v1", "openai-completions"));

@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::anthropic::Anthropic;
 use super::catalogue::{Catalogue, ProviderFacts, canonical};
 use super::endpoint::Endpoint;
+use super::gemini::Gemini;
 use super::http::Http;
 use super::key_file::{KeyFile, KeyFileError};
 use super::local;
 use super::model::Model;
 use super::offline::{self, Offline};
 use super::openai_chat::OpenAiChat;
+use super::openai_responses::OpenAiResponses;
 use super::secret::Secret;
 use super::{ErrorKind, Provider, ProviderError, Providers};
 use crate::settings::Settings;
@@ -282,6 +284,8 @@ impl ProviderRegistry {
         let endpoint = self.endpoint(model)?;
         match model.api.as_str() {
             "openai-completions" => Ok(Arc::new(OpenAiChat::new(self.http.clone(), endpoint))),
+            "openai-responses" => Ok(Arc::new(OpenAiResponses::new(self.http.clone(), endpoint))),
+            "google-generative-ai" => Ok(Arc::new(Gemini::new(self.http.clone(), endpoint))),
             "anthropic-messages" => Ok(Arc::new(Anthropic::new(self.http.clone(), endpoint))),
             other => Err(ProviderError::new(
                 ErrorKind::BadRequest,
@@ -315,7 +319,8 @@ impl ProviderRegistry {
             headers: headers.collect(),
             extra_body: facts.extra_body.clone(),
             quirks: facts.quirks.clone(),
-            api_version: facts.api_version.clone(),
+            azure: facts.azure == Some(true),
+            api_version: facts.api_version.as_deref().and_then(|version| self.expand(version)),
         })
     }
 

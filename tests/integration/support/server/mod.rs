@@ -5,8 +5,10 @@
 //! (I2): what they would reject is rejected here, in their words.
 
 mod chat;
+mod gemini;
 mod messages;
 mod reply;
+mod responses;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -169,11 +171,18 @@ impl ModelServer {
 enum Protocol {
     Chat,
     Messages,
+    Responses,
+    Gemini,
 }
 
 impl Protocol {
     fn of(path: &str) -> Option<Self> {
-        let ends = [("/chat/completions", Self::Chat), ("/v1/messages", Self::Messages)];
+        let ends = [
+            ("/chat/completions", Self::Chat),
+            ("/v1/messages", Self::Messages),
+            ("/responses", Self::Responses),
+            (":streamGenerateContent", Self::Gemini),
+        ];
         ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, protocol)| protocol)
     }
 
@@ -181,6 +190,8 @@ impl Protocol {
         match self {
             Self::Chat => chat::check(request, rules),
             Self::Messages => messages::check(request),
+            Self::Responses => responses::check(request),
+            Self::Gemini => gemini::check(request),
         }
     }
 
@@ -188,6 +199,8 @@ impl Protocol {
         match self {
             Self::Chat => chat::render(reply),
             Self::Messages => messages::render(reply),
+            Self::Responses => responses::render(reply),
+            Self::Gemini => gemini::render(reply),
         }
     }
 }

@@ -147,6 +147,12 @@ impl Reply {
         reply
     }
 
+    /// Bytes of no protocol after what was said.
+    pub fn raw_tail(mut self, bytes: &str) -> Self {
+        self.steps.push(Step::Raw(bytes.to_owned()));
+        self
+    }
+
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
