@@ -4,8 +4,11 @@
 use std::io;
 
 use base64::Engine;
-use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers};
+use futures::StreamExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::task::JoinHandle;
 
 use super::event::UiEvent;
 
@@ -16,8 +19,62 @@ const BURST: usize = 24;
 /// Most bytes that are put on the clipboard through the terminal; terminals drop longer ones.
 const MOST_COPIED: usize = 74_000;
 
+/// What the terminal reports, read by a task of its own: the stream of events remembers only the first
+/// waker that it meets, so it must not be polled from several places.
+pub(super) struct Keys {
+    /// `None` once the terminal is gone.
+    events: Option<UnboundedReceiver<io::Result<Event>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Keys {
+    pub(super) fn listen() -> Self {
+        let (sender, events) = mpsc::unbounded_channel();
+        let reader = tokio::spawn(async move {
+            let mut stream = EventStream::new();
+            while let Some(event) = stream.next().await {
+                if sender.send(event).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { events: Some(events), reader }
+    }
+
+    /// The next event; `None` for one that means nothing here. When the terminal is gone there is
+    /// nobody to draw for.
+    pub(super) async fn next(&mut self) -> Option<UiEvent> {
+        let Some(events) = &mut self.events else { return std::future::pending().await };
+        match events.recv().await {
+            Some(Ok(event)) => ui_event(event),
+            Some(Err(_)) | None => {
+                self.events = None;
+                Some(UiEvent::Terminate)
+            }
+        }
+    }
+
+    /// An event that is there already.
+    pub(super) fn next_ready(&mut self) -> Option<Option<UiEvent>> {
+        self.events.as_mut()?.try_recv().ok()?.ok().map(ui_event)
+    }
+
+    /// Stops reading, so that another program can.
+    pub(super) async fn stop(&mut self) {
+        self.reader.abort();
+        // That it was cancelled is what was asked for.
+        let _ = (&mut self.reader).await;
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
 /// The event of the screen for one of the terminal.
-pub(super) fn ui_event(event: Event) -> Option<UiEvent> {
+fn ui_event(event: Event) -> Option<UiEvent> {
     match event {
         Event::Key(key) if key.kind == KeyEventKind::Release => None,
         Event::Key(key) => Some(UiEvent::Key(key)),

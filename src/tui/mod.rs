@@ -8,8 +8,6 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crossterm::event::EventStream;
-use futures::{FutureExt, StreamExt};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use crate::agent_session::SessionHandle;
@@ -45,7 +43,7 @@ use app::{App, AppOptions};
 use cell::Welcome;
 use effects::{Effects, ForLoop};
 use event::UiEvent;
-use input::Signals;
+use input::{Keys, Signals};
 use keymap::KeyMap;
 use terminal::Screen;
 use theme::Theme;
@@ -128,7 +126,7 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
         app,
         screen,
         effects,
-        keys: Some(EventStream::new()),
+        keys: Keys::listen(),
         session: handle.events,
         results,
         signals,
@@ -156,7 +154,7 @@ struct MainLoop {
     app: App,
     screen: Screen,
     effects: Effects,
-    keys: Option<EventStream>,
+    keys: Keys,
     session: UnboundedReceiver<SessionEvent>,
     results: UnboundedReceiver<UiEvent>,
     signals: Signals,
@@ -194,7 +192,7 @@ impl MainLoop {
         let mut events = Vec::new();
         tokio::select! {
             biased;
-            event = next_key(&mut self.keys) => events.extend(event),
+            event = self.keys.next() => events.extend(event),
             signal = self.signals.next() => events.push(signal),
             event = self.results.recv() => events.extend(event),
             event = self.session.recv() => {
@@ -214,17 +212,9 @@ impl MainLoop {
     }
 
     fn take_ready(&mut self, events: &mut Vec<UiEvent>) {
-        let keys_from = events.len();
-        while let Some(stream) = &mut self.keys {
-            match stream.next().now_or_never() {
-                Some(Some(Ok(event))) => events.extend(input::ui_event(event)),
-                _ => break,
-            }
-        }
-        if events.len() > keys_from {
-            let keys = std::mem::take(events);
-            *events = input::fold_bursts(keys);
-        }
+        let mut typed = std::mem::take(events);
+        typed.extend(std::iter::from_fn(|| self.keys.next_ready()).take(BATCH).flatten());
+        *events = input::fold_bursts(typed);
         while events.len() < BATCH {
             match self.results.try_recv() {
                 Ok(event) => events.push(event),
@@ -297,11 +287,11 @@ impl MainLoop {
 
     /// The editor has the terminal alone: nothing of ours reads its keys meanwhile.
     async fn edit(&mut self, text: &str) -> io::Result<()> {
-        self.keys = None;
+        self.keys.stop().await;
         self.screen.leave();
         let edited = effects::edit_externally(text).await;
         self.screen.resume()?;
-        self.keys = Some(EventStream::new());
+        self.keys = Keys::listen();
         let effects = self.app.update(UiEvent::Edited(edited), Instant::now());
         self.dirty = Some(Urgency::Now);
         for effect in effects {
@@ -336,20 +326,6 @@ impl MainLoop {
             self.effects.run(effect);
         }
         Ok(())
-    }
-}
-
-async fn next_key(keys: &mut Option<EventStream>) -> Option<UiEvent> {
-    match keys {
-        Some(stream) => match stream.next().await {
-            Some(Ok(event)) => input::ui_event(event),
-            // The terminal is gone: there is nobody to draw for.
-            Some(Err(_)) | None => {
-                *keys = None;
-                Some(UiEvent::Terminate)
-            }
-        },
-        None => std::future::pending().await,
     }
 }
 
