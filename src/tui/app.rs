@@ -127,7 +127,7 @@ impl App {
             UiEvent::Key(key) => self.key(key, now),
             UiEvent::Paste(text) => self.paste(&text, now),
             UiEvent::Mouse(mouse) => self.mouse(mouse),
-            UiEvent::Resized => {}
+            UiEvent::Resized | UiEvent::Woken => {}
             UiEvent::Focus(focused) => self.focused = focused,
             UiEvent::Session(event) => self.session_event(event, now),
             UiEvent::SessionLost => self.effects.push(UiEffect::Quit),

@@ -19,8 +19,10 @@ pub enum UiEvent {
     Paste(String),
     /// The mouse was used.
     Mouse(MouseEvent),
-    /// The window has another size, or must be drawn anew.
+    /// The window has another size.
     Resized,
+    /// The program was stopped and goes on: the terminal may be anything now.
+    Woken,
     /// The window got or lost the focus.
     Focus(bool),
     /// Something happened in the session.

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::amount::{money, tokens};
-use super::text::{clip, clip_start, width};
+use super::text::{clip, clip_start, one_line, width};
 use super::theme::Theme;
 use crate::agent_session::event::Gauge;
 use crate::provider::ThinkingLevel;
@@ -65,15 +65,17 @@ impl Footer {
             || self.thinking != ThinkingLevel::Off;
         let thinking = thinks.then(|| self.thinking.as_str().to_owned());
         let place = match &self.branch {
-            Some(branch) => format!("{} {branch}", self.cwd),
-            None => self.cwd.clone(),
+            Some(branch) => format!("{} {}", one_line(&self.cwd), one_line(branch)),
+            None => one_line(&self.cwd),
         };
         let read_only = self.read_only.then(|| "read only".to_owned());
         if detail == Detail::Least {
             return [read_only, model].into_iter().flatten().collect::<Vec<_>>().join(" · ");
         }
-        let rest: Vec<String> =
-            [self.name.clone(), read_only, model, thinking].into_iter().flatten().collect();
+        let rest: Vec<String> = [self.name.as_deref().map(one_line), read_only, model, thinking]
+            .into_iter()
+            .flatten()
+            .collect();
         let rest = rest.join(" · ");
         // A long path gives way before anything else does.
         let place_room = room.saturating_sub(width(&rest) + 3).max(10);
@@ -138,7 +140,8 @@ const fn percent(part: u64, whole: u64) -> u64 {
 /// A model's id without what can be guessed: a path before it, and where there is little room, its
 /// maker's name.
 fn short_model(id: &str, detail: Detail) -> String {
-    let name = id.rsplit('/').next().unwrap_or(id);
+    let id = one_line(id);
+    let name = id.rsplit('/').next().unwrap_or(&id);
     match (detail, name.split_once('-')) {
         (Detail::Least, Some(("claude", rest))) => rest.to_owned(),
         _ => name.to_owned(),

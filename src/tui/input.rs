@@ -155,7 +155,7 @@ impl Signals {
             _ = self.terminate.recv() => UiEvent::Terminate,
             _ = self.hang_up.recv() => UiEvent::Terminate,
             _ = self.interrupt.recv() => UiEvent::Terminate,
-            _ = self.awake.recv() => UiEvent::Resized,
+            _ = self.awake.recv() => UiEvent::Woken,
         }
     }
 }

@@ -242,6 +242,10 @@ impl MainLoop {
                 self.patience = Some(now + PATIENCE);
             }
             UiEvent::Session(SessionEvent::Moved { .. }) => self.patience = Some(now + PATIENCE),
+            UiEvent::Woken => {
+                self.screen.leave();
+                self.screen.resume()?;
+            }
             UiEvent::Terminate => self.reason = ExitReason::Signal,
             UiEvent::SessionLost if !self.app.is_quitting() => {
                 self.reason = ExitReason::SessionLost;

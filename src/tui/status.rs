@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ratatui::text::{Line, Span};
 
 use super::amount;
-use super::text::clip;
+use super::text::{clip, one_line};
 use super::theme::Theme;
 use crate::agent_session::event::{ActivityKind, Progress, StreamDelta};
 use crate::compaction::tokens::Estimator;
@@ -106,7 +106,7 @@ impl Status {
             StreamDelta::Start => ("waiting for the model".to_owned(), ""),
             StreamDelta::Text { text, .. } => ("answering".to_owned(), text.as_str()),
             StreamDelta::Thinking { text, .. } => ("thinking".to_owned(), text.as_str()),
-            StreamDelta::ToolCall { name, .. } => (format!("calling {name}"), ""),
+            StreamDelta::ToolCall { name, .. } => (format!("calling {}", one_line(name)), ""),
             StreamDelta::Arguments { text, .. } => (String::new(), text.as_str()),
         };
         if !what.is_empty() && what != self.what {
@@ -117,14 +117,14 @@ impl Status {
 
     /// A tool runs.
     pub fn tool(&mut self, name: &str) {
-        self.what = format!("running {name}");
+        self.what = format!("running {}", one_line(name));
     }
 
     /// How far a summary is.
     pub fn progress(&mut self, progress: &Progress) {
         self.pieces = (progress.pieces > 1).then_some((progress.piece, progress.pieces));
         self.tokens = progress.tokens;
-        self.note.clone_from(&progress.note);
+        self.note = progress.note.as_deref().map(one_line);
     }
 
     /// A request is tried again at `until`.
@@ -135,7 +135,7 @@ impl Status {
 
     /// Says something for a moment.
     pub fn hint(&mut self, text: impl Into<String>, now: Instant) {
-        self.hint = Some((text.into(), now + HINT));
+        self.hint = Some((one_line(&text.into()), now + HINT));
     }
 
     /// Takes back what was said.

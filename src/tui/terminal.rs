@@ -22,9 +22,11 @@ use ratatui::{Frame, Terminal};
 /// Whether the terminal is ours now. The panic hook must know, and it belongs to no one.
 static OURS: AtomicBool = AtomicBool::new(false);
 
+type Drawn = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
 /// The terminal while the screen runs. Puts everything back when it goes.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Drawn,
     mouse: bool,
 }
 
@@ -36,8 +38,7 @@ impl Screen {
     pub fn enter(mouse: bool) -> io::Result<Self> {
         restore_on_panic();
         take(mouse)?;
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        let terminal = Terminal::new(backend).inspect_err(|_| restore())?;
+        let terminal = blank().inspect_err(|_| restore())?;
         Ok(Self { terminal, mouse })
     }
 
@@ -73,7 +74,9 @@ impl Screen {
     /// The terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
         take(self.mouse)?;
-        self.terminal.clear()
+        // Clearing the old one would ask the terminal where its cursor is, and wait for the answer.
+        self.terminal = blank()?;
+        Ok(())
     }
 }
 
@@ -81,6 +84,12 @@ impl Drop for Screen {
     fn drop(&mut self) {
         restore();
     }
+}
+
+/// A screen that shows nothing yet, as the alternate one does when it is entered.
+fn blank() -> io::Result<Drawn> {
+    let out = BufWriter::with_capacity(1 << 16, io::stdout());
+    Terminal::new(CrosstermBackend::new(out))
 }
 
 fn take(mouse: bool) -> io::Result<()> {

@@ -16,13 +16,23 @@ const TAB: usize = 4;
 /// Most marks without width that stay on one character.
 const MOST_MARKS: usize = 4;
 
+/// Columns that one character as seen takes. Control characters, which are never drawn, take none.
+#[must_use]
+pub fn columns(grapheme: &str) -> usize {
+    match grapheme.as_bytes() {
+        [byte] => usize::from(!byte.is_ascii_control()),
+        _ if grapheme.chars().all(char::is_control) => 0,
+        _ => usize::from(grapheme.cell_width()),
+    }
+}
+
 /// Columns that a text without line breaks takes.
 #[must_use]
 pub fn width(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }
-    text.graphemes(true).map(|grapheme| usize::from(grapheme.cell_width())).sum()
+    text.graphemes(true).map(columns).sum()
 }
 
 /// The longest beginning of `text` that fits into `columns`; never splits a character as seen.
@@ -33,7 +43,7 @@ pub fn head(text: &str, columns: usize) -> &str {
     }
     let mut used = 0;
     for (offset, grapheme) in text.grapheme_indices(true) {
-        used += usize::from(grapheme.cell_width());
+        used += self::columns(grapheme);
         if used > columns {
             return &text[..offset];
         }
@@ -46,7 +56,7 @@ pub fn head(text: &str, columns: usize) -> &str {
 pub fn tail(text: &str, columns: usize) -> &str {
     let mut used = 0;
     for (offset, grapheme) in text.grapheme_indices(true).rev() {
-        used += usize::from(grapheme.cell_width());
+        used += self::columns(grapheme);
         if used > columns {
             return &text[offset + grapheme.len()..];
         }
@@ -107,6 +117,32 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(canvas.done)
 }
 
+/// [`sanitize`] for what stands on one line: white space of any kind becomes single blanks.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    sanitize(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Takes a text that arrives in pieces apart where an escape sequence has begun that is not whole yet;
+/// the second part belongs before the next piece.
+#[must_use]
+pub fn split_unfinished(text: &str) -> (&str, &str) {
+    let Some(start) = text.rfind(['\u{1b}', '\u{9b}']) else { return (text, "") };
+    let (before, sequence) = text.split_at(start);
+    let body = sequence.strip_prefix('\u{1b}').and_then(|rest| rest.strip_prefix('['));
+    let body = body.or_else(|| sequence.strip_prefix('\u{9b}'));
+    let is_whole = match body {
+        Some(body) => body.contains(|c| ('@'..='~').contains(&c)),
+        None => match sequence.as_bytes().get(1) {
+            Some(b']' | b'P' | b'X' | b'^' | b'_') => sequence.contains(['\u{7}', '\u{9c}', '\n']),
+            Some(_) => true,
+            None => false,
+        },
+    };
+    // What is this long is no sequence, whatever it is.
+    if is_whole || sequence.len() > 4_096 { (text, "") } else { (before, sequence) }
+}
+
 /// Whether a character can be drawn as it is.
 fn is_plain(character: char) -> bool {
     matches!(character, '\n' | ' '..='~')
@@ -161,7 +197,7 @@ impl Canvas {
 
     fn tab(&mut self) {
         let column: usize =
-            self.line[..self.column].iter().map(|c| usize::from(c.to_string().cell_width())).sum();
+            self.line[..self.column].iter().map(|c| columns(c.encode_utf8(&mut [0; 4]))).sum();
         for _ in 0..TAB - column % TAB {
             self.put(' ');
         }
@@ -175,10 +211,11 @@ impl Canvas {
     }
 
     fn after_emoji(&self) -> bool {
-        self.column
-            .checked_sub(1)
-            .and_then(|column| self.line.get(column))
-            .is_some_and(|last| is_emoji(*last))
+        // A joiner at the start of a piece joins what came before it.
+        match self.column.checked_sub(1).and_then(|column| self.line.get(column)) {
+            Some(last) => is_emoji(*last),
+            None => true,
+        }
     }
 
     /// `ESC [ n K`: progress bars wipe their line with it.
@@ -283,6 +320,27 @@ mod tests {
         check("a\u{202e}b\u{2066}c\u{200b}d\u{feff}", "abcd");
         check(&format!("e{}", "\u{301}".repeat(50)), &format!("e{}", "\u{301}".repeat(MOST_MARKS)));
         check("می\u{200c}خواهم", "می\u{200c}خواهم");
+    }
+
+    #[test]
+    fn f85_a_sequence_in_two_pieces_leaves_no_residue() {
+        for (piece, held) in [
+            ("a\u{1b}[3", "\u{1b}[3"),
+            ("a\u{1b}", "\u{1b}"),
+            ("a\u{1b}]8;;http://x", "\u{1b}]8;;http://x"),
+            ("a\u{9b}1", "\u{9b}1"),
+            ("a\u{1b}[31mb", ""),
+            ("a\u{1b}]0;t\u{7}", ""),
+            ("plain", ""),
+        ] {
+            assert_eq!(split_unfinished(piece).1, held, "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn f85_one_line_is_one_line() {
+        assert_eq!(one_line(" a\r\n\u{1b}[1mb\t\u{2028}c "), "a b c");
+        assert_eq!((width("가\n"), columns("\n"), columns("\u{85}")), (2, 0, 0));
     }
 
     #[test]

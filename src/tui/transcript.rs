@@ -78,6 +78,8 @@ pub struct Transcript {
     blocks: VecDeque<Block>,
     /// What streams, and what the screen itself said meanwhile.
     live: Vec<Block>,
+    /// The beginning of an escape sequence at the end of what streamed.
+    unfinished: String,
     next_seq: i64,
     first_seq: i64,
     view: View,

@@ -10,7 +10,7 @@ use ratatui::widgets::Clear;
 
 use super::app::App;
 use super::editor::layout::Layout;
-use super::text::{clip, width};
+use super::text::{clip, one_line, width};
 
 /// Below this size a line says that the window is too small.
 const SMALLEST: (u16, u16) = (30, 8);
@@ -39,7 +39,9 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>, now: Instant) {
 }
 
 fn too_small(frame: &mut Frame<'_>, screen: Rect) {
-    let text = clip("the window is too small (30×8)", usize::from(screen.width)).into_owned();
+    let texts = ["the window is too small (30×8)", "window too small", "too small"];
+    let fits = texts.into_iter().find(|text| width(text) <= usize::from(screen.width));
+    let text = fits.unwrap_or_default();
     let middle = Rect { y: screen.y + screen.height / 2, height: 1.min(screen.height), ..screen };
     frame.render_widget(Line::raw(text).centered(), middle);
 }
@@ -133,7 +135,7 @@ fn queue_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     let all: Vec<_> = steering.chain(follow_up).collect();
     let mut lines = Vec::new();
     for (when, text) in all.iter().take(MOST_QUEUED) {
-        let first = super::text::sanitize(text.lines().next().unwrap_or_default()).into_owned();
+        let first = one_line(text.trim_start().lines().next().unwrap_or_default());
         let key = app.keymap.key_name(super::action::Action::TakeQueue);
         let hint = if lines.is_empty() { format!(" · {key} edits") } else { String::new() };
         let head = format!("  ↳ {when}: ");

@@ -4,7 +4,6 @@
 //! a word only when the word alone is wider than the line. Hangul keeps its words together. The text
 //! must have passed [`super::text::sanitize`].
 
-use ratatui::buffer::CellWidth;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
@@ -74,7 +73,7 @@ pub fn wrap(
                 lines.finish();
                 glyphs.clear();
             } else {
-                let columns = usize::from(text.cell_width());
+                let columns = super::text::columns(text);
                 glyphs.push(Glyph { text, style: span.style, columns });
             }
         }

@@ -17,3 +17,4 @@ mod talk;
 mod tidy;
 mod tools;
 mod tour;
+mod tui;

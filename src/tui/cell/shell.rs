@@ -53,7 +53,7 @@ impl ShellCell {
 
     /// More output of one that runs.
     pub fn progress(&mut self, text: &str) {
-        self.output.push_str(&sanitize(text));
+        self.output.push_str(text);
     }
 
     /// Command and output.
@@ -79,8 +79,8 @@ impl ShellCell {
         let style = if self.failed { look.theme.error } else { look.theme.dim };
         let mut lines = vec![with_right_edge(left, Span::styled(right, style), columns)];
         match look.tools {
-            Detail::Full => lines.extend(output_lines(&self.output, look)),
-            Detail::Short => lines.extend(tail_lines(&self.output, SHORT, look)),
+            Detail::Full => lines.extend(output_lines(&sanitize(&self.output), look)),
+            Detail::Short => lines.extend(tail_lines(&sanitize(&self.output), SHORT, look)),
         }
         lines
     }

@@ -7,7 +7,7 @@ use crate::session::describe::summary_headline;
 use crate::session::entry::{BranchSummaryEntry, CompactionEntry};
 use crate::tui::amount::tokens;
 use crate::tui::markdown::render;
-use crate::tui::text::{clip, sanitize, width};
+use crate::tui::text::{clip, one_line, sanitize, width};
 
 /// See the module.
 #[derive(Debug)]
@@ -104,8 +104,4 @@ impl SummaryCell {
             Span::styled(" · ctrl+o", look.theme.dim),
         ])
     }
-}
-
-fn one_line(text: &str) -> String {
-    sanitize(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

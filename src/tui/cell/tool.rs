@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Detail, Look, diff, with_right_edge};
 use crate::message::{ToolCall, ToolResultMessage};
 use crate::tui::amount::count;
-use crate::tui::text::{clip, clip_start, sanitize, width};
+use crate::tui::text::{clip, clip_start, one_line, sanitize, width};
 use crate::tui::wrap::{Breaking, Margins, wrap};
 
 /// Lines of a diff that are shown in short.
@@ -64,7 +64,7 @@ impl ToolCell {
     pub fn new(call: &ToolCall) -> Self {
         Self {
             call_id: call.id.clone(),
-            name: sanitize(&call.name).into_owned(),
+            name: one_line(&call.name),
             arguments: call.arguments.clone(),
             partial: String::new(),
             state: ToolState::Waiting,
@@ -111,9 +111,12 @@ impl ToolCell {
 
     /// Output while it runs.
     pub fn progress(&mut self, text: &str) {
-        self.output.push_str(&sanitize(text));
+        // Kept raw: a progress bar goes back over what it wrote in an earlier piece.
+        self.output.push_str(text);
         if self.output.len() > MOST_LIVE {
             let cut = self.output.len() - MOST_LIVE / 2;
+            let cut =
+                (cut..self.output.len()).find(|at| self.output.is_char_boundary(*at)).unwrap_or(0);
             let cut =
                 self.output[cut..].find('\n').map_or(self.output.len(), |feed| cut + feed + 1);
             self.output.drain(..cut);
@@ -123,12 +126,11 @@ impl ToolCell {
     /// It ended.
     pub fn finish(&mut self, result: &ToolResultMessage) {
         let detail = |key: &str| result.details.as_ref().and_then(|details| details.get(key));
-        let words =
-            |key: &str| detail(key).and_then(Value::as_str).map(|text| sanitize(text).into_owned());
+        let words = |key: &str| detail(key).and_then(Value::as_str);
         self.state = if result.is_error { ToolState::Failed } else { ToolState::Done };
         self.output = sanitize(result.content.text().trim_end()).into_owned();
-        self.diff = words("diff").filter(|diff| !diff.trim().is_empty());
-        self.summary = words("summary").unwrap_or_else(|| match result.pruned_at {
+        self.diff = words("diff").filter(|diff| !diff.trim().is_empty()).map(ToOwned::to_owned);
+        self.summary = words("summary").map(one_line).unwrap_or_else(|| match result.pruned_at {
             Some(_) => "pruned".to_owned(),
             None if result.is_error => "failed".to_owned(),
             None => count(self.output.lines().count(), "line"),
@@ -254,7 +256,7 @@ impl ToolCell {
                 }
                 lines
             }
-            (ToolState::Running, _) => tail_lines(&self.output, SHORT_OUTPUT, look),
+            (ToolState::Running, _) => tail_lines(&sanitize(&self.output), SHORT_OUTPUT, look),
             (ToolState::Done, None) if self.name == "bash" => {
                 tail_lines(&self.output, SHORT_OUTPUT, look)
             }
@@ -273,7 +275,7 @@ impl ToolCell {
             Some(diff) if self.state == ToolState::Done => {
                 lines.extend(indented(diff::draw(diff, body_width(look), look.theme)));
             }
-            _ => lines.extend(output_lines(&self.output, look)),
+            _ => lines.extend(output_lines(&sanitize(&self.output), look)),
         }
         lines
     }

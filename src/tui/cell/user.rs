@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::{Detail, Look};
 use crate::message::{Content, UserMessage};
 use crate::tui::amount::count;
-use crate::tui::text::sanitize;
+use crate::tui::text::{one_line, sanitize};
 use crate::tui::wrap::{Breaking, Margins, wrap};
 
 /// Lines of a request that are shown in short.
@@ -56,7 +56,7 @@ impl UserCell {
             lines.push(more);
         }
         for image in &self.images {
-            let label = Span::styled(format!("[{}]", sanitize(image)), look.theme.dim);
+            let label = Span::styled(format!("[{}]", one_line(image)), look.theme.dim);
             lines.push(Line::from(vec![margins.first[0].clone(), label]));
         }
         lines

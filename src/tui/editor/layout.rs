@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::text::{sanitize, width};
@@ -145,9 +144,6 @@ fn draw(
         return Piece { shown: label, columns, offset, fold: true };
     }
     let shown = sanitize(grapheme);
-    let columns = match shown.graphemes(true).count() {
-        0 | 1 => usize::from(shown.cell_width()),
-        _ => width(&shown),
-    };
+    let columns = width(&shown);
     Piece { shown: shown.into_owned(), columns, offset, fold: false }
 }

@@ -14,7 +14,7 @@ use crate::tui::cell::diff;
 use crate::tui::editor::layout::Layout;
 use crate::tui::editor::{Direction, Distance, Editor};
 use crate::tui::effect::UiEffect;
-use crate::tui::text::{sanitize, width};
+use crate::tui::text::{one_line, sanitize, width};
 use crate::tui::theme::Theme;
 use crate::tui::wrap::{Breaking, Margins, wrap};
 
@@ -145,14 +145,14 @@ impl PermissionOverlay {
     fn title(&self, theme: &Theme) -> Line<'static> {
         let wants = if self.question.diff.is_some() { "wants to change" } else { "wants to run" };
         let mut spans = vec![
-            Span::styled(format!("  {}", sanitize(&self.question.tool)), theme.heading),
+            Span::styled(format!("  {}", one_line(&self.question.tool)), theme.heading),
             Span::raw(format!(" {wants}")),
         ];
         if self.question.diff.is_some() {
-            spans.push(Span::raw(format!(" {}", sanitize(&self.question.subject))));
+            spans.push(Span::raw(format!(" {}", one_line(&self.question.subject))));
         }
         if let Some(note) = &self.question.note {
-            spans.push(Span::styled(format!(" · {}", sanitize(note)), theme.warning));
+            spans.push(Span::styled(format!(" · {}", one_line(note)), theme.warning));
         }
         Line::from(spans)
     }
@@ -177,7 +177,7 @@ impl PermissionOverlay {
     }
 
     fn answers(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let always = format!("always {}", sanitize(&self.question.rule));
+        let always = format!("always {}", one_line(&self.question.rule));
         let pairs: [(&str, &str); 5] = match self.writing {
             Writing::Nothing => [
                 ("y", "once"),

@@ -4,7 +4,7 @@ use super::{Block, Origin, Transcript};
 use crate::agent_session::event::StreamDelta;
 use crate::message::ToolCall;
 use crate::tui::cell::{Cell, ShellCell, ToolCell, answer};
-use crate::tui::text::sanitize;
+use crate::tui::text::{sanitize, split_unfinished};
 
 impl Transcript {
     /// More of the answer.
@@ -35,6 +35,9 @@ impl Transcript {
     }
 
     fn push_text(&mut self, number: usize, text: &str, make: impl FnOnce() -> Cell) {
+        let text = std::mem::take(&mut self.unfinished) + text;
+        let (text, unfinished) = split_unfinished(&text);
+        self.unfinished = unfinished.to_owned();
         let block = self.stream_block(number, make);
         if let Cell::Answer(growing) | Cell::Thinking(growing) = &mut block.cell {
             // Leading line feeds of an answer would show as a hole.
@@ -72,6 +75,7 @@ impl Transcript {
     /// Drops what streamed; what the screen said meanwhile stays.
     pub fn end_stream(&mut self) {
         self.live.retain(|block| block.origin == Origin::Local);
+        self.unfinished.clear();
         self.fix_live_gaps();
     }
 

@@ -2,4 +2,5 @@
 // Not every module uses everything, and nothing here leaves the test binary.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod pty;
 pub mod server;
