@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use regrow::agent_session::command::{Delivery, Navigation, SessionCommand, SummaryChoice};
-use regrow::agent_session::event::{ActivityKind, SessionEvent};
+use regrow::agent_session::event::{ActivityKind, SessionEvent, StreamDelta};
 use regrow::agent_session::{AgentSession, Attendance, SessionDeps, SessionHandle};
 use regrow::compaction::summarizer::Summarizer;
 use regrow::compaction::tokens::Estimator;
@@ -17,7 +17,7 @@ use regrow::prompt::source::{PromptSource, SystemPrompt};
 use regrow::provider::model::Model;
 use regrow::provider::retry::RetryPolicy;
 use regrow::provider::scripted::{Script, ScriptedProvider};
-use regrow::provider::{Request, ThinkingLevel, ToolSpec};
+use regrow::provider::{Providers, Request, ThinkingLevel, ToolSpec};
 use regrow::session::entry::{EntryBody, SessionEntry, SessionHeader};
 use regrow::session::store::{Access, SessionStore};
 use regrow::settings::{PermissionMode, Settings};
@@ -81,7 +81,6 @@ pub struct Talk {
     /// All events so far.
     pub seen: Vec<SessionEvent>,
     pub dir: tempfile::TempDir,
-    idle: bool,
 }
 
 /// What the scripted model is called.
@@ -121,31 +120,22 @@ impl Talk {
     }
 
     fn on(store: SessionStore, dir: tempfile::TempDir, setup: Setup) -> Self {
-        let window = setup.window;
-        let provider = ScriptedProvider::with_models([scripted_model(window)]);
-        let providers = Arc::new(provider.clone());
-        let settings = Arc::new(setup.settings);
-        let estimator = Estimator::default();
-        let deps = SessionDeps {
-            providers: providers.clone(),
-            tools: builtin(),
-            settings: settings.clone(),
-            stamper: Arc::new(FixedStamper {
-                bits: AtomicU32::new(0x1000 * store.reader().tree().len() as u32),
-                ..FixedStamper::default()
-            }),
-            prompts: Arc::new(ShortPrompt),
-            summarizer: Arc::new(Summarizer::new(providers, settings, estimator)),
-            retry: setup.retry.nothing_executed(),
-            attendance: setup.attendance,
-            estimator,
-            session_dir: dir.path().join("sessions"),
-        };
-        let model = Arc::new(scripted_model(window));
-        let (session, commands, handle) =
-            AgentSession::new(deps, store, Vec::new(), model, ThinkingLevel::Off);
-        tokio::spawn(session.run(commands));
-        Self { model: provider, handle, seen: Vec::new(), dir, idle: true }
+        let model = scripted_model(setup.window);
+        let scripted = ScriptedProvider::with_models([model.clone()]);
+        let providers: Arc<dyn Providers> = Arc::new(scripted.clone());
+        let handle = run(store, &dir, setup, providers, Arc::new(model));
+        Self { model: scripted, handle, seen: Vec::new(), dir }
+    }
+
+    /// A fresh session whose model is served over HTTP.
+    pub fn served(setup: Setup, providers: Arc<dyn Providers>, model: Arc<Model>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path().display().to_string();
+        let header = SessionHeader::new("s".into(), Timestamp::from_millis(1_768_402_800_000), cwd);
+        let folder = dir.path().join("sessions");
+        let store = SessionStore::create(&folder, header, Estimator::default());
+        let handle = run(store, &dir, setup, providers, model);
+        Self { model: ScriptedProvider::new(), handle, seen: Vec::new(), dir }
     }
 
     pub fn send(&mut self, command: SessionCommand) {
@@ -181,9 +171,6 @@ impl Talk {
         let event = tokio::time::timeout(PATIENCE, self.handle.events.recv()).await;
         let event = event.unwrap_or_else(|_| panic!("waited in vain for {what}: {:#?}", self.seen));
         let event = event.unwrap_or_else(|| panic!("the session ended before {what}"));
-        if let SessionEvent::Activity { kind } = &event {
-            self.idle = *kind == ActivityKind::Idle;
-        }
         self.seen.push(event.clone());
         event
     }
@@ -250,6 +237,19 @@ impl Talk {
         requests
     }
 
+    /// All visible text that has streamed.
+    pub fn streamed(&self) -> String {
+        self.seen
+            .iter()
+            .filter_map(|event| match event {
+                SessionEvent::Stream { delta: StreamDelta::Text { text, .. } } => {
+                    Some(text.as_str())
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
     pub fn notices(&self) -> Vec<String> {
         self.seen
             .iter()
@@ -259,6 +259,38 @@ impl Talk {
             })
             .collect()
     }
+}
+
+/// Builds a session and lets it run.
+fn run(
+    store: SessionStore,
+    dir: &tempfile::TempDir,
+    setup: Setup,
+    providers: Arc<dyn Providers>,
+    model: Arc<Model>,
+) -> SessionHandle {
+    let settings = Arc::new(setup.settings);
+    let estimator = Estimator::default();
+    let stamper = FixedStamper {
+        bits: AtomicU32::new(0x1000 * store.reader().tree().len() as u32),
+        ..FixedStamper::default()
+    };
+    let deps = SessionDeps {
+        providers: providers.clone(),
+        tools: builtin(),
+        settings: settings.clone(),
+        stamper: Arc::new(stamper),
+        prompts: Arc::new(ShortPrompt),
+        summarizer: Arc::new(Summarizer::new(providers, settings, estimator)),
+        retry: setup.retry.nothing_executed(),
+        attendance: setup.attendance,
+        estimator,
+        session_dir: dir.path().join("sessions"),
+    };
+    let (session, commands, handle) =
+        AgentSession::new(deps, store, Vec::new(), model, ThinkingLevel::Off);
+    tokio::spawn(session.run(commands));
+    handle
 }
 
 /// A body in a few words.

@@ -3,5 +3,6 @@
 mod branches;
 mod compaction;
 mod harness;
+mod served;
 mod stops;
 mod turns;

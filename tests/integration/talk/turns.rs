@@ -2,7 +2,7 @@
 
 use regrow::agent_session::Attendance;
 use regrow::agent_session::command::{Delivery, PermissionAnswer, SessionCommand};
-use regrow::agent_session::event::{SessionEvent, StreamDelta};
+use regrow::agent_session::event::SessionEvent;
 use regrow::message::StopReason;
 use regrow::provider::scripted::{Hold, Script};
 use regrow::provider::{ErrorKind, ProviderError};
@@ -15,15 +15,7 @@ async fn a1_text_streams_and_is_appended_once() {
     let mut talk = Talk::start();
     talk.say("안녕", [Script::new().text("네, ").text("안녕하세요").finish(StopReason::Stop)])
         .await;
-    let streamed: String = talk
-        .seen
-        .iter()
-        .filter_map(|event| match event {
-            SessionEvent::Stream { delta: StreamDelta::Text { text, .. } } => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(streamed, "네, 안녕하세요");
+    assert_eq!(talk.streamed(), "네, 안녕하세요");
     assert_eq!(talk.story()[0], "user: 안녕");
     assert_eq!(talk.story().len(), 2);
 }
