@@ -19,6 +19,61 @@ pub struct Cli {
 /// Sub-commands; none of them needs a terminal.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// List the sessions of this folder
+    Sessions {
+        /// Those of all folders
+        #[arg(long)]
+        all: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show exactly what a model would be sent now, and what fills it
+    Context {
+        /// A path, an id or the beginning of one
+        session: String,
+        /// As seen from this entry
+        #[arg(long, value_name = "ID")]
+        leaf: Option<String>,
+        /// For this model
+        #[arg(long, value_name = "ID")]
+        model: Option<String>,
+        /// `{messages, tokens}`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Summarise old history and keep the recent tail
+    Compact {
+        /// A path, an id or the beginning of one
+        session: String,
+        /// What the summary should look at
+        instructions: Vec<String>,
+        /// Say what would be done, without a model
+        #[arg(long)]
+        dry_run: bool,
+        /// JSON on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a session for other people or programs
+    Export {
+        /// A path, an id or the beginning of one
+        session: String,
+        /// As what; else by the ending of FILE
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// Where to; else stdout
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Black out what looks like a key
+        #[arg(long)]
+        redact: bool,
+    },
+    /// Take in a session of another program of the family
+    Import {
+        /// The file
+        file: PathBuf,
+    },
     /// List the models that can be used
     Models {
         /// Only those whose name contains this

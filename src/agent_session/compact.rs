@@ -333,11 +333,17 @@ impl AgentSession {
 
     /// `/compact --dry-run` (C26).
     pub(super) fn show_plan(&mut self) {
-        let plan = match self.plan_compaction() {
+        let plan = self.dry_run();
+        self.tell(SessionEvent::CompactionPlanned { plan });
+    }
+
+    /// What a compaction would do now: the plan, or `{nothing: reason}` (`regrow compact --dry-run`).
+    #[must_use]
+    pub fn dry_run(&self) -> Value {
+        match self.plan_compaction() {
             Ok(plan) => self.plan_report(&plan),
             Err(nothing) => json!({ "nothing": nothing.to_string() }),
-        };
-        self.tell(SessionEvent::CompactionPlanned { plan });
+        }
     }
 
     fn plan_report(&self, plan: &CompactionPlan) -> Value {

@@ -1,5 +1,7 @@
 //! What fills the window, part by part (SPEC section 12 `context`, SCREEN `/context`).
 
+use std::sync::Arc;
+
 use super::AgentSession;
 use super::event::SessionEvent;
 use crate::compaction::trigger::compacts_at;
@@ -18,6 +20,15 @@ impl AgentSession {
             Ok(report) => self.tell(SessionEvent::Context { report }),
             Err(error) => self.complain(format!("the report cannot be made: {error}")),
         }
+    }
+
+    /// What a model would be sent now, and what fills it (`regrow context`).
+    ///
+    /// # Errors
+    /// It cannot be made to fit the window.
+    pub fn look(&mut self) -> Result<(Vec<Arc<Message>>, ContextReport), String> {
+        let request = self.build_request()?;
+        Ok((request.messages, self.context_report()))
     }
 
     fn context_report(&self) -> ContextReport {

@@ -63,6 +63,11 @@ impl AgentSession {
         self.deps.providers.provider_for(&model).ok().map(|_| model)
     }
 
+    /// Answers with this model, without a word of it in the file (`regrow context --model`).
+    pub fn answer_with(&mut self, model: Arc<Model>) {
+        self.take_model(model);
+    }
+
     fn take_model(&mut self, model: Arc<Model>) {
         self.window = model.context_window;
         self.model = model;

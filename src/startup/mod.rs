@@ -13,6 +13,7 @@ mod prompt_args;
 mod prompts;
 mod screen;
 mod session_choice;
+mod sessions;
 mod stamp;
 mod talk;
 
@@ -23,6 +24,17 @@ mod talk;
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         None => talk::talk(&cli.talk),
+        Some(Command::Sessions { all, json }) => sessions::list(all, json),
+        Some(Command::Context { session, leaf, model, json }) => {
+            sessions::context(&session, leaf.as_deref(), model.as_deref(), json)
+        }
+        Some(Command::Compact { session, instructions, dry_run, json }) => {
+            sessions::compact(&session, &instructions.join(" "), dry_run, json)
+        }
+        Some(Command::Export { session, format, output, redact }) => {
+            sessions::export(&session, format.as_deref(), output.as_deref(), redact)
+        }
+        Some(Command::Import { file }) => sessions::import(&file),
         Some(Command::Models { filter }) => commands::models(filter.as_deref()),
         Some(Command::Config { what }) => commands::config(what),
         Some(Command::Completions { shell }) => commands::completions(shell),

@@ -5,9 +5,11 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::places::Folders;
+use super::stamp::SystemStamper;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
+use crate::ids::Stamper;
 use crate::settings::Settings;
 use crate::tui::cell::Welcome;
 use crate::tui::keymap::KeyMap;
@@ -30,6 +32,8 @@ pub(super) async fn show(
         animation: settings.animation != Some(false),
         keymap: keymap(&folders.config)?,
         welcome: welcome(),
+        branch_summary: settings.branch_summary.clone(),
+        clock: || SystemStamper.now(),
         first: prompt.map(|Prompt { text, images }| SessionCommand::Prompt {
             text,
             images,

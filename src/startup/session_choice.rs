@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::cli::TalkArgs;
 use crate::compaction::tokens::Estimator;
 use crate::ids::Stamper;
 use crate::session::entry::SessionHeader;
+use crate::session::listing;
 use crate::session::store::place::{create_private_dir, create_private_file};
 use crate::session::store::{Access, Opened, SessionStore, StoreError};
 
@@ -26,6 +27,7 @@ pub(super) struct Chosen {
 pub(super) fn choose_session(
     args: &TalkArgs,
     dir: &Path,
+    all: &Path,
     cwd: &Path,
     estimator: Estimator,
     stamper: &dyn Stamper,
@@ -41,9 +43,9 @@ pub(super) fn choose_session(
     let existing = if args.tour {
         Some(copy_tour(dir, header())?)
     } else if let Some(wanted) = &args.session {
-        Some(find_session(wanted, dir)?)
+        Some(listing::find(wanted, &[dir, all])?)
     } else if args.continue_last {
-        newest_session(dir)?
+        listing::list(dir).sessions.into_iter().next().map(|session| session.path)
     } else {
         None
     };
@@ -70,51 +72,6 @@ fn open(path: &Path, estimator: Estimator) -> anyhow::Result<Chosen> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// A file, an id, or the beginning of one.
-fn find_session(wanted: &str, dir: &Path) -> anyhow::Result<PathBuf> {
-    let path = Path::new(wanted);
-    if path.is_file() {
-        return Ok(path.to_path_buf());
-    }
-    if wanted.contains(std::path::MAIN_SEPARATOR) || path.extension().is_some() {
-        bail!("there is no session file {wanted}");
-    }
-    let mut found: Vec<_> = session_files(dir)?
-        .into_iter()
-        .filter(|path| id_of(path).is_some_and(|id| id.starts_with(wanted)))
-        .collect();
-    match (found.pop(), found.len()) {
-        (Some(path), 0) => Ok(path),
-        (Some(_), more) => bail!("{} sessions begin with {wanted}; give more of the id", more + 1),
-        (None, _) => bail!("no session of this folder has an id that begins with {wanted}"),
-    }
-}
-
-/// The newest session of a folder, by its name, which begins with the time.
-fn newest_session(dir: &Path) -> anyhow::Result<Option<PathBuf>> {
-    Ok(session_files(dir)?.into_iter().max_by(|one, other| one.file_name().cmp(&other.file_name())))
-}
-
-fn session_files(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).context(format!("cannot read {}", dir.display())),
-    };
-    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let is_session = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(".jsonl") && !name.ends_with(".originals.jsonl")
-    };
-    Ok(paths.filter(is_session).collect())
-}
-
-/// The id in a session file's name.
-fn id_of(path: &Path) -> Option<String> {
-    let stem = path.file_stem()?.to_str()?;
-    stem.split_once('_').map(|(_, id)| id.to_owned())
 }
 
 /// Writes a copy of the tour, with an id and a folder of its own.

@@ -21,8 +21,10 @@ use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
 use crate::mode::print::RunEnd;
 use crate::provider::ThinkingLevel;
+use crate::provider::model::Model;
 use crate::provider::registry::{ProviderRegistry, RegistryFiles};
 use crate::provider::retry::RetryPolicy;
+use crate::session::store::SessionStore;
 use crate::settings::Settings;
 use crate::settings::file::{Places, Resolved, environment, load, project_root};
 use crate::settings::layers::Override;
@@ -56,8 +58,9 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
     }
     let attendance = if on_screen { Attendance::Attended } else { Attendance::Unattended };
     let end = runtime.block_on(async {
-        let started =
-            start(args, &folders, &cwd, settings.clone(), attendance, resolved.notices).await?;
+        let making =
+            Making { folders: &folders, cwd: &cwd, settings: settings.clone(), attendance };
+        let started = start(args, making, resolved.notices).await?;
         let session = tokio::spawn(started.session.run(started.commands));
         if on_screen && started.registry.is_unconfigured() {
             look_for_local_model(&started.handle, started.registry);
@@ -153,10 +156,15 @@ fn first_prompt(args: &TalkArgs, cwd: &Path) -> anyhow::Result<Option<Prompt>> {
 }
 
 /// A session that is ready to run, and its shell's handle.
-struct Started {
-    session: AgentSession,
-    commands: Commands,
-    handle: SessionHandle,
+pub(super) struct Started {
+    /// The session.
+    pub(super) session: AgentSession,
+    /// Its end of the commands.
+    pub(super) commands: Commands,
+    /// The shell's end.
+    pub(super) handle: SessionHandle,
+    /// The model that was chosen.
+    pub(super) model: Arc<Model>,
     registry: Arc<ProviderRegistry>,
 }
 
@@ -172,29 +180,60 @@ fn look_for_local_model(handle: &SessionHandle, registry: Arc<ProviderRegistry>)
     });
 }
 
+/// What a session is made of besides its store.
+pub(super) struct Making<'a> {
+    /// Where files are.
+    pub(super) folders: &'a Folders,
+    /// Where the person is.
+    pub(super) cwd: &'a Path,
+    /// The settings in force.
+    pub(super) settings: Arc<Settings>,
+    /// Whether the person is there.
+    pub(super) attendance: Attendance,
+}
+
 async fn start(
     args: &TalkArgs,
-    folders: &Folders,
-    cwd: &Path,
-    settings: Arc<Settings>,
-    attendance: Attendance,
+    making: Making<'_>,
     notices: Vec<String>,
 ) -> anyhow::Result<Started> {
-    let stamper = Arc::new(SystemStamper);
-    let estimator = Estimator::default();
-    let chosen_dir =
-        args.session_dir.clone().or_else(|| settings.session_dir.clone().map(PathBuf::from));
-    let session_dir = folders.sessions(cwd, chosen_dir.as_deref());
+    let dir = making.session_dir(args);
+    let all = making.folders.data.join("sessions");
     let Chosen { store, mut warnings } =
-        choose_session(args, &session_dir, cwd, estimator, stamper.as_ref())?;
+        choose_session(args, &dir, &all, making.cwd, Estimator::default(), &SystemStamper)?;
     warnings.splice(0..0, notices);
-    let registry = Arc::new(registry(&settings, folders));
-    warnings.extend(registry.warnings());
-    if attendance == Attendance::Unattended && registry.is_unconfigured() {
+    let registry = registry(&making.settings, making.folders);
+    if making.attendance == Attendance::Unattended && registry.is_unconfigured() {
         // On the screen this happens behind the first frame.
         registry.find_local().await;
     }
-    let model = registry.choose_model(settings.provider.as_deref(), settings.model.as_deref())?;
+    make_session(args, making, registry, store, warnings)
+}
+
+impl Making<'_> {
+    fn session_dir(&self, args: &TalkArgs) -> PathBuf {
+        let chosen = args.session_dir.clone();
+        let chosen = chosen.or_else(|| self.settings.session_dir.clone().map(PathBuf::from));
+        self.folders.sessions(self.cwd, chosen.as_deref())
+    }
+}
+
+/// Puts a session together on an open store.
+pub(super) fn make_session(
+    args: &TalkArgs,
+    making: Making<'_>,
+    registry: ProviderRegistry,
+    store: SessionStore,
+    mut warnings: Vec<String>,
+) -> anyhow::Result<Started> {
+    let session_dir = making.session_dir(args);
+    let Making { folders, settings, attendance, .. } = making;
+    let registry = Arc::new(registry);
+    let estimator = Estimator::default();
+    warnings.extend(registry.warnings());
+    let provider = args.provider.as_deref().or(settings.provider.as_deref());
+    let model = args.model.as_deref().or(settings.model.as_deref());
+    let model = registry.choose_model(provider, model)?;
     let thinking = settings.thinking.as_deref().and_then(ThinkingLevel::parse).unwrap_or_default();
     let tools = match &settings.tools {
         Some(names) => builtin().only(names),
@@ -205,7 +244,7 @@ async fn start(
         providers: registry.clone(),
         tools,
         settings,
-        stamper,
+        stamper: Arc::new(SystemStamper),
         prompts: Arc::new(DiskPrompts {
             user_folder: folders.config.clone(),
             own: args.system_prompt.clone(),
@@ -217,8 +256,9 @@ async fn start(
         estimator,
         session_dir,
     };
-    let (session, commands, handle) = AgentSession::new(deps, store, warnings, model, thinking);
-    Ok(Started { session, commands, handle, registry })
+    let (session, commands, handle) =
+        AgentSession::new(deps, store, warnings, model.clone(), thinking);
+    Ok(Started { session, commands, handle, model, registry })
 }
 
 /// The models and their keys. Reads nothing yet.

@@ -16,8 +16,10 @@ use super::overlay::{Outcome, Overlay};
 use super::status::Status;
 use super::theme::Theme;
 use super::transcript::Transcript;
-use crate::agent_session::command::{Delivery, SessionCommand};
+use crate::agent_session::command::{Delivery, Navigation, SessionCommand};
+use crate::ids::Timestamp;
 use crate::session::reader::SessionReader;
+use crate::settings::BranchSummarySettings;
 
 mod keys;
 mod open;
@@ -60,6 +62,12 @@ pub struct App {
     pub(super) queue: Queue,
     welcome: Welcome,
     pub(super) reader: Option<SessionReader>,
+    /// How `/tree` asks about summaries (B8).
+    branch_summary: BranchSummarySettings,
+    /// The time of day, for ages.
+    clock: fn() -> Timestamp,
+    /// The move in the tree that is on its way: if it does not happen, the tree opens again there (B7).
+    travelling: Option<Navigation>,
     pub(super) cwd: PathBuf,
     home: Option<PathBuf>,
     /// Columns and rows that the editor and the transcript had when they were drawn last.
@@ -105,6 +113,9 @@ impl App {
             queue: Queue::default(),
             welcome: options.welcome,
             reader: None,
+            branch_summary: BranchSummarySettings::default(),
+            clock: Timestamp::default,
+            travelling: None,
             cwd: PathBuf::new(),
             home: options.home,
             editor_columns: 80,
@@ -118,6 +129,14 @@ impl App {
             dirty: true,
             effects: Vec::new(),
         }
+    }
+
+    /// Tells how branches are summarised, and what time it is.
+    #[must_use]
+    pub fn for_trees(mut self, settings: BranchSummarySettings, clock: fn() -> Timestamp) -> Self {
+        self.branch_summary = settings;
+        self.clock = clock;
+        self
     }
 
     /// Takes one event in and says what is to be done.
@@ -244,6 +263,11 @@ impl App {
     }
 
     fn overlay_effects(&mut self, effects: Vec<UiEffect>) {
+        for effect in &effects {
+            if let UiEffect::Send(SessionCommand::Navigate(navigation)) = effect {
+                self.travelling = Some(navigation.clone());
+            }
+        }
         self.effects.extend(effects);
     }
 

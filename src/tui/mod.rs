@@ -48,6 +48,9 @@ use keymap::KeyMap;
 use terminal::Screen;
 use theme::Theme;
 
+use crate::ids::Timestamp;
+use crate::settings::BranchSummarySettings;
+
 /// Shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
 
@@ -79,6 +82,10 @@ pub struct TuiOptions {
     pub keymap: KeyMap,
     /// The first lines.
     pub welcome: Welcome,
+    /// How `/tree` asks about summaries (B8).
+    pub branch_summary: BranchSummarySettings,
+    /// The time of day, for ages.
+    pub clock: fn() -> Timestamp,
     /// Sent at once.
     pub first: Option<SessionCommand>,
     /// Where what is sent is remembered for later sessions; `None` for nowhere.
@@ -114,7 +121,8 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
         welcome: options.welcome,
         history: history.unwrap_or_default(),
         home: options.home,
-    });
+    })
+    .for_trees(options.branch_summary, options.clock);
     let (sender, results) = mpsc::unbounded_channel();
     let effects =
         Effects::new(sender, handle.commands.clone(), options.theme, options.history_file);

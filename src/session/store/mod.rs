@@ -251,6 +251,11 @@ impl SessionStore {
         Arc::new(entry)
     }
 
+    /// Stands at another entry without a mark in the file: for looking at a session (`--leaf`).
+    pub fn stand_at(&mut self, leaf: NodeIndex) {
+        self.reader.tree_mut().set_leaf(Some(leaf));
+    }
+
     /// Whether entries wait in memory for a disk that takes them.
     #[must_use]
     pub fn has_unsaved(&self) -> bool {

@@ -6,14 +6,16 @@ use ratatui::text::{Line, Span};
 use serde_json::Value;
 
 use super::App;
-use crate::agent_session::command::SessionCommand;
+use crate::agent_session::command::{SessionCommand, SummaryChoice};
 use crate::agent_session::event::NoticeLevel;
+use crate::ids::EntryId;
 use crate::slash::{self, SlashAction};
 use crate::tui::action::Action;
 use crate::tui::amount::{count, tokens};
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::help;
 use crate::tui::overlay::pager::{Document, Pager};
+use crate::tui::overlay::tree::TreeOverlay;
 
 impl App {
     /// Carries out a line that begins with a slash. An unknown one stays in the editor.
@@ -59,8 +61,24 @@ impl App {
                 }
                 None => self.status.hint("there is no answer to copy yet", now),
             },
+            Action::OpenTree => self.open_tree(None, now),
             _ => self.status.hint("not there yet", now),
         }
+    }
+
+    /// Opens `/tree`: at the leaf, or where a move was meant to go that did not happen (B7).
+    pub(super) fn open_tree(&mut self, failed: Option<(EntryId, Option<String>)>, now: Instant) {
+        let Some(reader) = self.reader.clone().filter(|reader| !reader.tree().is_empty()) else {
+            self.status.hint("there is nothing to go back to yet", now);
+            return;
+        };
+        let settings = self.branch_summary.clone();
+        let mut tree = TreeOverlay::new(reader, settings, (self.clock)(), self.status.is_busy());
+        if let Some((target, error)) = failed {
+            let tried = self.travelling.take().map_or(SummaryChoice::None, |tried| tried.summary);
+            tree = tree.reopen_at(&target, error.as_deref().map(|error| (error, tried)));
+        }
+        self.push_overlay(Box::new(tree));
     }
 
     fn label_leaf(&mut self, label: Option<String>, now: Instant) {

@@ -38,6 +38,7 @@ impl App {
                 }
             }
             SessionEvent::Moved { leaf: _, editor } => {
+                self.travelling = None;
                 if let Some(reader) = &self.reader {
                     self.transcript.show(reader);
                 }
@@ -100,11 +101,12 @@ impl App {
             }
             SessionEvent::CompactionPlanned { plan } => self.show_plan(&plan),
             SessionEvent::Context { report } => self.show_context(&report),
-            SessionEvent::NavigationEnded { aborted, error, .. } => match error {
-                Some(error) => self.transcript.notice(NoticeLevel::Error, &error),
-                None if aborted => self.status.hint("stopped; you are where you were", now),
-                None => {}
-            },
+            SessionEvent::NavigationEnded { target, aborted, error } => {
+                if aborted {
+                    self.status.hint("stopped; you are where you were", now);
+                }
+                self.open_tree(Some((target, error)), now);
+            }
             _ => {}
         }
     }

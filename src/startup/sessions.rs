@@ -1,0 +1,314 @@
+//! The sub-commands that look at sessions or work on them without a screen (SPEC section 12).
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use super::places::Folders;
+use super::talk::{Making, make_session, registry};
+use crate::agent_session::command::SessionCommand;
+use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
+use crate::agent_session::{AgentSession, Attendance, Commands, SessionHandle};
+use crate::cli::TalkArgs;
+use crate::compaction::tokens::Estimator;
+use crate::export::{Format, Secrets, Source};
+use crate::ids::EntryId;
+use crate::session::listing::{self, ListedSession};
+use crate::session::report::ContextReport;
+use crate::session::store::{Access, Opened, SessionStore};
+use crate::settings::Settings;
+use crate::settings::file::load;
+
+/// `regrow sessions`.
+pub(super) fn list(all: bool, json: bool) -> anyhow::Result<ExitCode> {
+    let (folders, cwd) = here()?;
+    let listing = if all {
+        listing::list_all(&folders.data.join("sessions"))
+    } else {
+        listing::list(&session_dir(&folders, &cwd)?)
+    };
+    let mut out = std::io::stdout().lock();
+    for session in &listing.sessions {
+        if json {
+            writeln!(out, "{}", as_json(session))?;
+        } else {
+            let name = session.name.as_deref().unwrap_or(&session.first);
+            writeln!(out, "{}  {}  {name}", session.id, session.changed)?;
+        }
+    }
+    tell(&listing.problems)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(session: &ListedSession) -> serde_json::Value {
+    json!({
+        "path": session.path, "id": session.id, "cwd": session.cwd, "name": session.name,
+        "began": session.began, "changed": session.changed, "size": session.size,
+        "first": session.first, "last": session.last,
+    })
+}
+
+/// `regrow context`.
+pub(super) fn context(
+    wanted: &str,
+    leaf: Option<&str>,
+    model: Option<&str>,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let mut opened = open(wanted, Access::ReadOnly)?;
+    if let Some(leaf) = leaf {
+        let found = opened.store.reader().tree().find(&EntryId::new(leaf));
+        let Some(found) = found else { bail!("there is no entry {leaf} in this session") };
+        opened.store.stand_at(found);
+    }
+    tell(&opened.warnings)?;
+    let args = TalkArgs { model: model.map(ToOwned::to_owned), ..TalkArgs::default() };
+    let (mut session, _, _) = session_on(opened, &args, model.is_some())?;
+    let (messages, report) = session.look().map_err(anyhow::Error::msg)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if json {
+        serde_json::to_writer(&mut out, &json!({ "messages": messages, "tokens": report }))?;
+        writeln!(out)?;
+    } else {
+        for message in &messages {
+            writeln!(out, "{}", serde_json::to_string(message)?)?;
+        }
+        write_report(&mut out, &report)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_report(out: &mut impl Write, report: &ContextReport) -> std::io::Result<()> {
+    let about = if report.estimated { "~" } else { "" };
+    writeln!(out, "{about}{} of {} tokens", report.tokens, report.window)?;
+    writeln!(out, "  system prompt  {}", report.system_prompt)?;
+    writeln!(out, "  tools          {}", report.tools)?;
+    writeln!(out, "  instructions   {}", report.instructions)?;
+    if let Some(summary) = &report.summary {
+        writeln!(out, "  summary        {} for {} entries", summary.tokens, summary.entries)?;
+        let kept = &report.kept_tail;
+        writeln!(out, "  kept tail      {} in {} entries", kept.tokens, kept.entries)?;
+    }
+    writeln!(out, "  since then     {} in {} entries", report.since.tokens, report.since.entries)?;
+    for (name, tokens) in &report.largest {
+        writeln!(out, "  largest        {tokens}  {name}")?;
+    }
+    Ok(())
+}
+
+/// `regrow compact`.
+pub(super) fn compact(
+    wanted: &str,
+    instructions: &str,
+    dry_run: bool,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let access = if dry_run { Access::ReadOnly } else { Access::Write };
+    let opened = open(wanted, access)?;
+    tell(&opened.warnings)?;
+    let (session, commands, handle) = session_on(opened, &TalkArgs::default(), false)?;
+    if dry_run {
+        return show_plan(&session.dry_run(), json);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let instructions = (!instructions.is_empty()).then(|| instructions.to_owned());
+    runtime.block_on(async {
+        let running = tokio::spawn(session.run(commands));
+        let end = run_compaction(handle, instructions, json).await;
+        running.await.ok();
+        end
+    })
+}
+
+fn show_plan(plan: &serde_json::Value, json: bool) -> anyhow::Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        writeln!(out, "{plan}")?;
+    } else if let Some(reason) = plan["nothing"].as_str() {
+        writeln!(out, "{reason}")?;
+    } else {
+        let count = |key: &str| plan[key].as_array().map_or(0, Vec::len);
+        writeln!(out, "{} tokens in context", plan["tokensBefore"])?;
+        writeln!(out, "would summarise {} entries", count("summarize") + count("turnPrefix"))?;
+        writeln!(
+            out,
+            "would keep      {} entries, from {}",
+            count("kept"),
+            plan["firstKeptEntryId"]
+        )?;
+        for key in ["readFiles", "modifiedFiles"] {
+            for file in plan[key].as_array().into_iter().flatten() {
+                writeln!(out, "  {key}  {}", file.as_str().unwrap_or_default())?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run_compaction(
+    mut handle: SessionHandle,
+    instructions: Option<String>,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    handle.commands.send(SessionCommand::Compact { instructions }).ok();
+    let mut code = ExitCode::SUCCESS;
+    loop {
+        let event = tokio::select! {
+            event = handle.events.recv() => event,
+            _ = tokio::signal::ctrl_c() => {
+                handle.commands.send(SessionCommand::Abort).ok();
+                code = ExitCode::from(130);
+                continue;
+            }
+        };
+        match event {
+            None | Some(SessionEvent::Ended) => return Ok(code),
+            Some(SessionEvent::CompactionEnd { result, error, .. }) => {
+                if let Some(result) = result {
+                    let words =
+                        format!("{} → {} tokens", result.tokens_before, result.tokens_after);
+                    let line = if json { serde_json::to_string(&result)? } else { words };
+                    writeln!(std::io::stdout(), "{line}")?;
+                } else if let Some(error) = error {
+                    writeln!(std::io::stderr(), "regrow: {error}")?;
+                    code = ExitCode::FAILURE;
+                }
+            }
+            // Nothing to compact is told as a notice, and nothing runs.
+            Some(SessionEvent::Notice { text, level }) => {
+                writeln!(std::io::stderr(), "{text}")?;
+                if level == NoticeLevel::Info {
+                    handle.commands.send(SessionCommand::Quit).ok();
+                }
+            }
+            Some(SessionEvent::Activity { kind: ActivityKind::Idle }) => {
+                handle.commands.send(SessionCommand::Quit).ok();
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// `regrow export`.
+pub(super) fn export(
+    wanted: &str,
+    format: Option<&str>,
+    output: Option<&Path>,
+    redact: bool,
+) -> anyhow::Result<ExitCode> {
+    let opened = open(wanted, Access::ReadOnly)?;
+    let ending = output.and_then(Path::extension).and_then(|ending| ending.to_str());
+    let word = format.or(ending).unwrap_or("md");
+    let Some(format) = Format::parse(word) else {
+        bail!("there is no format {word}; there are md and jsonl");
+    };
+    let reader = opened.store.reader();
+    let leaf = reader.tree().leaf();
+    let source = Source { reader, header: opened.store.header(), leaf };
+    let secrets = if redact { Secrets::Redact } else { Secrets::Keep };
+    let problems = match output {
+        Some(path) => {
+            let file =
+                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            let mut out = BufWriter::new(file);
+            let problems = crate::export::export(format, &source, secrets, &mut out)?;
+            out.flush()?;
+            problems
+        }
+        None => {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            let problems = crate::export::export(format, &source, secrets, &mut out)?;
+            out.flush()?;
+            problems
+        }
+    };
+    tell(&opened.warnings)?;
+    tell(&problems)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `regrow import`: a copy in this folder's sessions; the original is not touched.
+pub(super) fn import(file: &Path) -> anyhow::Result<ExitCode> {
+    let (folders, cwd) = here()?;
+    let dir = session_dir(&folders, &cwd)?;
+    let name = file.file_name().with_context(|| format!("{} is not a file", file.display()))?;
+    // Damage and foreign files are found before anything is copied.
+    let Opened { warnings, store } =
+        SessionStore::open(file, Access::ReadOnly, Estimator::default())?;
+    drop(store);
+    let target = dir.join(name);
+    if target.exists() {
+        bail!("{} is there already", target.display());
+    }
+    crate::session::store::place::create_private_dir(&dir)?;
+    let mut copy = crate::session::store::place::create_private_file(&target)
+        .with_context(|| format!("cannot write {}", target.display()))?;
+    std::io::copy(&mut File::open(file)?, &mut copy)?;
+    copy.sync_all()?;
+    tell(&warnings)?;
+    writeln!(std::io::stdout(), "{}", target.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn here() -> anyhow::Result<(Folders, PathBuf)> {
+    let cwd =
+        std::env::current_dir().context("the folder you are in is gone; cd somewhere else")?;
+    Ok((Folders::find()?, cwd))
+}
+
+fn session_dir(folders: &Folders, cwd: &Path) -> anyhow::Result<PathBuf> {
+    let chosen = std::env::var_os("REGROW_SESSION_DIR").map(PathBuf::from);
+    let chosen =
+        chosen.or_else(|| settings(folders, cwd).ok()?.session_dir.clone().map(PathBuf::from));
+    Ok(folders.sessions(cwd, chosen.as_deref()))
+}
+
+fn settings(folders: &Folders, cwd: &Path) -> anyhow::Result<Arc<Settings>> {
+    let places = super::talk::settings_places(folders, cwd);
+    match load(&places, std::env::vars(), &[]) {
+        Ok(resolved) => Ok(Arc::new(resolved.settings)),
+        Err(errors) => {
+            let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            bail!("{}", lines.join("\n"))
+        }
+    }
+}
+
+/// Opens the session that a path, an id or the beginning of one names.
+fn open(wanted: &str, access: Access) -> anyhow::Result<Opened> {
+    let (folders, cwd) = here()?;
+    let dir = session_dir(&folders, &cwd)?;
+    let path = listing::find(wanted, &[&dir, &folders.data.join("sessions")])?;
+    Ok(SessionStore::open(&path, access, Estimator::default())?)
+}
+
+/// A session that is not attended, on an open store.
+fn session_on(
+    opened: Opened,
+    args: &TalkArgs,
+    model_is_chosen: bool,
+) -> anyhow::Result<(AgentSession, Commands, SessionHandle)> {
+    let (folders, cwd) = here()?;
+    let settings = settings(&folders, &cwd)?;
+    let registry = registry(&settings, &folders);
+    let attendance = Attendance::Unattended;
+    let making = Making { folders: &folders, cwd: &cwd, settings, attendance };
+    let made = make_session(args, making, registry, opened.store, Vec::new())?;
+    let mut session = made.session;
+    if model_is_chosen {
+        session.answer_with(made.model);
+    }
+    Ok((session, made.commands, made.handle))
+}
+
+/// Words to the person go to stderr.
+fn tell(lines: &[String]) -> std::io::Result<()> {
+    let mut out = std::io::stderr().lock();
+    lines.iter().try_for_each(|line| writeln!(out, "regrow: {line}"))
+}
