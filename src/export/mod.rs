@@ -12,6 +12,7 @@ use crate::session::tree::NodeIndex;
 mod jsonl;
 mod markdown;
 mod redact;
+pub mod tree;
 
 pub use redact::redact;
 

@@ -11,10 +11,17 @@ use crate::session::entry::SessionEntry;
 use crate::session::tree::NodeIndex;
 use std::sync::Arc;
 
+pub mod confirm;
+pub mod context;
 pub mod help;
 pub mod input;
+pub mod list;
+pub mod models;
 pub mod pager;
 pub mod permission;
+pub mod sessions;
+#[cfg(test)]
+mod testing;
 pub mod tree;
 
 /// A screen over the screen. `update` methods are synchronous and do no I/O.

@@ -18,7 +18,7 @@ const MOST_CALLS: usize = 8_192;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Bodies {
+pub(crate) struct Bodies {
     entries: HashMap<NodeIndex, Arc<SessionEntry>>,
     oldest: VecDeque<NodeIndex>,
     calls: HashMap<NodeIndex, Vec<Call>>,
@@ -35,7 +35,7 @@ struct Call {
 
 impl Bodies {
     /// Takes what was read.
-    pub(super) fn add(&mut self, entries: &[(NodeIndex, Arc<SessionEntry>)]) {
+    pub(crate) fn add(&mut self, entries: &[(NodeIndex, Arc<SessionEntry>)]) {
         for (index, entry) in entries {
             self.asked.remove(index);
             if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body {
@@ -60,19 +60,19 @@ impl Bodies {
 
     /// A body, if it is at hand.
     #[must_use]
-    pub(super) fn get(&self, index: NodeIndex) -> Option<&Arc<SessionEntry>> {
+    pub(crate) fn get(&self, index: NodeIndex) -> Option<&Arc<SessionEntry>> {
         self.entries.get(&index)
     }
 
     /// Whether the calls of an answer are known.
     #[must_use]
-    pub(super) fn knows_calls(&self, answer: NodeIndex) -> bool {
+    pub(crate) fn knows_calls(&self, answer: NodeIndex) -> bool {
         self.calls.contains_key(&answer)
     }
 
     /// What the call of a result was about.
     #[must_use]
-    pub(super) fn subject(&self, tree: &SessionTree, result: NodeIndex) -> Option<String> {
+    pub(crate) fn subject(&self, tree: &SessionTree, result: NodeIndex) -> Option<String> {
         let (answer, number) = answer_of(tree, result)?;
         let NodeKind::ToolResult { tool, .. } = &tree.node(result).kind else { return None };
         let calls = self.calls.get(&answer)?;
@@ -83,7 +83,7 @@ impl Bodies {
     }
 
     /// Those of `wanted` that are neither here nor on their way; they count as asked for from now on.
-    pub(super) fn ask_for(
+    pub(crate) fn ask_for(
         &mut self,
         wanted: impl IntoIterator<Item = NodeIndex>,
     ) -> Vec<NodeIndex> {
@@ -104,7 +104,7 @@ fn subject_of(call: &ToolCall) -> String {
 
 /// The answer that a tool result belongs to, and how many results stand between them.
 #[must_use]
-pub(super) fn answer_of(tree: &SessionTree, result: NodeIndex) -> Option<(NodeIndex, usize)> {
+pub(crate) fn answer_of(tree: &SessionTree, result: NodeIndex) -> Option<(NodeIndex, usize)> {
     let mut number = 0;
     for above in tree.ancestors(result).skip(1) {
         match &tree.node(above).kind {
@@ -119,7 +119,7 @@ pub(super) fn answer_of(tree: &SessionTree, result: NodeIndex) -> Option<(NodeIn
 
 /// The call of an answer that a result belongs to.
 #[must_use]
-pub(super) fn call_of<'a>(answer: &'a SessionEntry, result: &SessionEntry) -> Option<&'a ToolCall> {
+pub(crate) fn call_of<'a>(answer: &'a SessionEntry, result: &SessionEntry) -> Option<&'a ToolCall> {
     let EntryBody::Message { message: Message::Assistant(answer) } = &answer.body else {
         return None;
     };
@@ -131,7 +131,7 @@ pub(super) fn call_of<'a>(answer: &'a SessionEntry, result: &SessionEntry) -> Op
 
 /// The text of an entry as one would copy it: of an answer what it said, of everything else all.
 #[must_use]
-pub(super) fn text_to_copy(entry: &SessionEntry) -> String {
+pub(crate) fn text_to_copy(entry: &SessionEntry) -> String {
     if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body {
         let text: Vec<&str> = answer.content.iter().filter_map(Block::as_text).collect();
         if !text.is_empty() {

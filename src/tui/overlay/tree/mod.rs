@@ -35,7 +35,7 @@ use rows::{Filter, Folds, Rows};
 use search::Search;
 use view::Pane;
 
-mod bodies;
+pub(crate) mod bodies;
 mod compare;
 mod go;
 mod keys;
