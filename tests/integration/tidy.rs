@@ -16,6 +16,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("session", 2),
     ("session::listing", 4),
     ("session::lock", 4),
+    ("session::originals", 4),
     ("session::reader", 3),
     ("session::store", 4),
     ("compaction", 2),
@@ -26,6 +27,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("settings::trust", 4),
     ("prompt", 2),
     ("prompt::context_files", 4),
+    ("prompt::source", 3),
     ("provider", 3),
     ("provider::model", 2),
     ("provider::sse", 2),
@@ -173,10 +175,25 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
 }
 
+/// The code of the crate; modules that are only compiled for tests are left out.
 fn sources() -> Vec<Source> {
-    let found = files("src", &[".rs"]);
+    let mut found = files("src", &[".rs"]);
     assert!(found.len() > 20, "the source folder was not found");
+    let tests: BTreeSet<String> = found.iter().flat_map(test_modules).collect();
+    found.retain(|source| {
+        let module = source.module();
+        let is_inside = |test: &String| module.starts_with(&format!("{test}::"));
+        !tests.contains(&module) && !tests.iter().any(is_inside)
+    });
     found
+}
+
+/// The modules in files of their own that a file declares for tests only.
+fn test_modules(source: &Source) -> Vec<String> {
+    let lines: Vec<&str> = source.text.lines().collect();
+    let declared = lines.windows(2).filter(|pair| pair[0].trim() == "#[cfg(test)]");
+    let named = declared.filter_map(|pair| pair[1].trim().strip_suffix(';')?.split("mod ").nth(1));
+    named.map(|name| format!("{}::{name}", source.module())).collect()
 }
 
 #[track_caller]
