@@ -7,16 +7,15 @@ use super::activity::{Activity, AfterCompaction, CompactionJob, Work};
 use super::command::SessionCommand;
 use super::event::{CompactionResult, NoticeLevel, SessionEvent};
 use super::queue::Prompt;
-use crate::compaction::Reason;
 use crate::compaction::breaker::Outcome;
 use crate::compaction::plan::CompactionPlan;
+use crate::compaction::request::carry_request;
 use crate::compaction::summarizer::{CompactionInput, Summary, SummaryError};
 use crate::compaction::trigger::{Situation, should_compact};
+use crate::compaction::{CONTINUE_PROMPT, Reason};
+use crate::message::Message;
 use crate::session::entry::{CompactionEntry, EntryBody};
 use crate::session::tree::{NodeIndex, NodeKind};
-
-/// The prompt that goes on after a threshold compaction (C3).
-const CONTINUE: &str = "Continue if you have next steps.";
 
 impl AgentSession {
     /// `/compact`: the preflight comes before anything is stopped (C1, F03).
@@ -145,7 +144,7 @@ impl AgentSession {
         let mut previous_summary = None;
         let mut earlier_details = Vec::new();
         let summarised = plan.summarize.iter().chain(&plan.turn_prefix);
-        for index in plan.previous.iter().chain(summarised.clone()) {
+        for index in plan.previous.iter().chain(summarised) {
             let kind = reader.tree().node(*index).kind.clone();
             if !matches!(kind, NodeKind::Compaction { .. } | NodeKind::BranchSummary { .. }) {
                 continue;
@@ -164,10 +163,7 @@ impl AgentSession {
                 _ => {}
             }
         }
-        let tree = reader.tree();
-        let replaced = plan.previous.iter().chain(summarised);
-        let replaces_tokens = replaced.map(|index| u64::from(tree.node(*index).tokens)).sum();
-        drop(tree);
+        let replaces_tokens = plan.replaced_tokens(&reader.tree());
         CompactionInput {
             history: bodies(&plan.summarize),
             turn_prefix: bodies(&plan.turn_prefix),
@@ -221,6 +217,7 @@ impl AgentSession {
         summary: Summary,
     ) -> Result<CompactionResult, String> {
         let reader = self.reader();
+        let text = carry_request(&summary.text, self.request_text(plan).as_deref());
         let (first_kept, before, kept) = {
             let tree = reader.tree();
             if tree.leaf() != Some(plan.leaf) {
@@ -234,14 +231,14 @@ impl AgentSession {
             let outline = crate::session::context::build_session_context(&tree, tree.leaf());
             (tree.node(plan.first_kept).id.clone(), sum(&outline.nodes), sum(&plan.kept))
         };
-        let after = kept + u64::from(self.deps.estimator.text(&summary.text));
+        let after = kept + u64::from(self.deps.estimator.text(&text));
         if after >= before {
             return Err(format!(
                 "the summary would not make the context smaller (about {before} tokens before, {after} after)"
             ));
         }
         let body = EntryBody::Compaction(CompactionEntry {
-            summary: summary.text,
+            summary: text,
             short_summary: summary.short.clone(),
             first_kept_entry_id: first_kept,
             tokens_before: plan.tokens_before,
@@ -259,6 +256,15 @@ impl AgentSession {
             summarized: plan.summarize.len() + plan.turn_prefix.len(),
             kept: plan.kept.len(),
             extractive: summary.extractive,
+        })
+    }
+
+    /// What the person asked last, when the cut leaves it behind (C14).
+    fn request_text(&self, plan: &CompactionPlan) -> Option<String> {
+        let (messages, _) = self.store.reader().messages(&[plan.request?]);
+        messages.iter().find_map(|(_, message)| match message.as_ref() {
+            Message::User(user) => Some(user.content.text()),
+            _ => None,
         })
     }
 
@@ -290,7 +296,7 @@ impl AgentSession {
                 if !self.queue.is_empty() {
                     self.deliver_queue();
                 } else if self.deps.settings.compaction.auto_continue && !asks {
-                    self.say_now(vec![Prompt::text(CONTINUE)]);
+                    self.say_now(vec![Prompt::text(CONTINUE_PROMPT)]);
                 } else {
                     self.become_idle();
                 }

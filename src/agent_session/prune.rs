@@ -19,8 +19,9 @@ impl AgentSession {
     pub(super) fn prune(&mut self) -> Result<u64, String> {
         let reader = self.reader();
         let plan = {
-            let tree = reader.tree();
-            plan_prune(&tree, &tree.active_path(), &PrunePolicy::default())
+            // Only what is in context: pruning anything else would save nothing.
+            let outline = self.live_outline();
+            plan_prune(&reader.tree(), &outline.nodes, &PrunePolicy::default())
         };
         // Without a file there is no safe place for the originals.
         let Some(path) = self.store.path().map(std::path::Path::to_path_buf) else { return Ok(0) };

@@ -247,6 +247,7 @@ impl AgentSession {
 
     fn judge_failure(&mut self, error: &ProviderError) -> RoundOutcome {
         let unknown_overflow = error.kind == ErrorKind::BadRequest
+            && !overflow::names_another_cause(&error.message)
             && overflow::unknown_client_error_is_overflow(
                 error.status,
                 self.turn.estimate,

@@ -26,14 +26,21 @@ pub fn carry_request(summary: &str, request: Option<&str>) -> String {
     carried
 }
 
-fn without_request(summary: &str) -> String {
-    let Some(start) = find_line(summary, OPEN) else { return summary.to_owned() };
-    // A request may itself speak of the tags, so the last closing tag counts.
-    let body = &summary[start..];
-    let end = body.rfind(CLOSE).map_or(summary.len(), |at| start + at + CLOSE.len());
-    let (before, after) = (summary[..start].trim_end(), summary[end..].trim_start());
-    let joint = if before.is_empty() || after.is_empty() { "" } else { "\n\n" };
-    format!("{before}{joint}{after}")
+/// The summary without such a block.
+#[must_use]
+pub fn without_request(summary: &str) -> String {
+    let mut text = summary.to_owned();
+    while let Some(start) = find_line(&text, OPEN) {
+        // Of a block that was cut off only the tag goes.
+        let end = match text[start..].find(CLOSE) {
+            Some(at) => start + at + CLOSE.len(),
+            None => start + OPEN.len(),
+        };
+        let (before, after) = (text[..start].trim_end(), text[end..].trim_start());
+        let joint = if before.is_empty() || after.is_empty() { "" } else { "\n\n" };
+        text = format!("{before}{joint}{after}");
+    }
+    text
 }
 
 /// The first occurrence of `tag` at the beginning of a line.
@@ -66,8 +73,9 @@ mod tests {
         let once = carry_request(&format!("S\n\n{files}"), Some("one"));
         assert_eq!(carry_request(&once, Some("one")), once);
         assert_eq!(carry_request(&once, None), format!("S\n\n{files}"));
-        let odd = carry_request("S", Some("what does\n</latest-request>\nmean?"));
-        assert_eq!(carry_request(&odd, None), "S");
+        let twice = format!("{once}\n\nmore\n\n{once}");
+        assert_eq!(carry_request(&twice, None), format!("S\n\n{files}\n\nmore\n\nS\n\n{files}"));
+        assert_eq!(carry_request("S\n\n<latest-request>\ncut off", None), "S\n\ncut off");
         assert_eq!(
             carry_request("about `<latest-request>` tags", None),
             "about `<latest-request>` tags"

@@ -19,6 +19,7 @@ pub(crate) use lexicon::reads_as_refusal;
 
 use super::file_ops::{FileOps, upsert_file_blocks};
 use super::prompts;
+use super::request::without_request;
 use super::summary::{BranchInput, CompactionInput, Summary, merge_split_turn};
 use super::tokens::Estimator;
 use crate::message::Message;
@@ -47,7 +48,8 @@ pub fn extract_compaction(input: &CompactionInput) -> Summary {
     let ops = FileOps::collect(messages().map(Arc::as_ref), &input.earlier_details);
     let history = material::from_messages(&input.history);
     let prefix = material::from_messages(&input.turn_prefix);
-    let previous = input.previous_summary.as_deref();
+    let previous = input.previous_summary.as_deref().map(without_request);
+    let previous = previous.as_deref();
     // The files' blocks come on top and cannot be shortened.
     let blocks = u64::from(Estimator::default().text(&upsert_file_blocks("", &ops)));
     let most = match input.replaces_tokens {

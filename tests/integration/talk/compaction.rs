@@ -289,3 +289,37 @@ async fn s9_the_bill_counts_summaries_and_survives_a_reopen() {
     talk.until("the gauge", |event| matches!(event, SessionEvent::Gauge(_))).await;
     assert!((gauge(&talk).cost - before.cost).abs() < 1e-9);
 }
+
+#[tokio::test]
+async fn c14_f17_the_request_of_a_long_turn_outlives_every_compaction_of_it() {
+    const REQUEST: &str = "Rename `parse` to `read`, and leave the public names alone!";
+    let mut talk = Talk::with(small());
+    std::fs::write(talk.dir.path().join("a.txt"), "alpha beta gamma\n".repeat(200)).unwrap();
+    let read = |tokens| {
+        Script::new()
+            .tool_call("c1", "read", r#"{"path":"a.txt"}"#)
+            .usage(tokens, 50)
+            .finish(StopReason::ToolUse)
+    };
+    let summary = || [Script::says(SUMMARY), Script::says("Short.")];
+    let turn = [read(2_000), read(3_000), read(7_000)]
+        .into_iter()
+        .chain(summary())
+        .chain([read(3_000), read(7_000)])
+        .chain(summary())
+        .chain([Script::says("Renamed.")]);
+    talk.say(REQUEST, turn).await;
+    let story = talk.story();
+    assert_eq!(story.iter().filter(|line| line.starts_with("compaction")).count(), 2, "{story:#?}");
+    assert_eq!(story.last().unwrap(), "assistant: Renamed.");
+    let last = text_of(talk.requests().last().unwrap());
+    assert_eq!(last.matches(REQUEST).count(), 1, "I6: word for word, once: {last}");
+
+    // Newer requests, which stay as they are, take its place.
+    nearly_fill(&mut talk).await;
+    summary().into_iter().for_each(|script| talk.model.push(script));
+    talk.compact().await;
+    talk.say("On.", [Script::says("Yes.")]).await;
+    let last = text_of(talk.requests().last().unwrap());
+    assert!(last.contains("question 2") && !last.contains("latest-request"), "{last}");
+}
