@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::AgentSession;
 use super::event::NoticeLevel;
 use crate::agent::tool_calls::Hands;
+use crate::compaction::calibration::calibrate;
 use crate::compaction::context_pruning::prune_context;
 use crate::compaction::fit::shorten_to_fit;
 use crate::compaction::plan::{CompactionPlan, NothingToCompact, prepare_compaction};
@@ -92,7 +93,8 @@ impl AgentSession {
     /// Tokens in context now, and whether that is an estimate (C5).
     pub(super) fn tokens_now(&self) -> (u64, bool) {
         let outline = self.live_outline();
-        let tokens = context_tokens(&self.store.reader().tree(), &outline);
+        let tree = self.store.reader().tree();
+        let tokens = context_tokens(&tree, &outline).calibrated(calibrate(&tree, &outline));
         let overhead = if tokens.estimated { self.overhead } else { 0 };
         (tokens.tokens + overhead, tokens.estimated)
     }
