@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::provider::http::is_local;
 use crate::settings::Timeouts;
 
 /// Most bytes of an answer.
@@ -38,14 +39,21 @@ impl Remote {
     }
 
     async fn post(&self, system: &str, prompt: &str) -> Result<String, String> {
+        // An error means that the process has one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
+            // A redirect would turn POST into GET.
+            .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(Duration::from_secs(self.timeouts.connect))
             .build()
             .map_err(|error| format!("cannot be asked: {error}"))?;
         let request =
             client.post(&self.endpoint).json(&json!({ "systemPrompt": system, "prompt": prompt }));
         // It answers in one go, so the first byte comes when the summary is finished.
-        let first_byte = Duration::from_secs(self.timeouts.first_byte);
+        let is_local = reqwest::Url::parse(&self.endpoint).is_ok_and(|url| is_local(&url));
+        let timeouts = self.timeouts;
+        let first_byte = if is_local { timeouts.first_byte_local } else { timeouts.first_byte };
+        let first_byte = Duration::from_secs(first_byte);
         let mut response = tokio::time::timeout(first_byte, request.send())
             .await
             .map_err(|_| format!("did not answer within {} s", first_byte.as_secs()))?

@@ -1,5 +1,6 @@
 //! One model at work on one text: pieces, checks, retries (SPEC C18, C19, C22).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,20 +9,23 @@ use futures::StreamExt;
 use super::calls::{Extent, Run, Task};
 use super::pieces;
 use super::usable::{Verdict, join, judge};
+use crate::compaction::tokens::Estimator;
 use crate::compaction::{prompts, trigger};
 use crate::ids::Timestamp;
 use crate::message::{AssistantMessage, Block, Content, Message, StopReason, UserMessage};
 use crate::provider::assemble::Assembler;
+use crate::provider::http::is_local;
 use crate::provider::model::Model;
+use crate::provider::retry::{RetryDecision, RetryPolicy};
 use crate::provider::{ErrorKind, Provider, ProviderError, Request, StreamEvent, ThinkingLevel};
 use crate::settings::Timeouts;
 
-/// Tries of one request to one model, the first included.
-const TRIES: u32 = 4;
+/// Repetitions of one request to one model.
+const RETRIES: u32 = 3;
 /// A longer wait goes to the next candidate, if there is one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A longer wait is not waited for at all.
-const MOST_PATIENCE: Duration = Duration::from_secs(60);
+/// Less than this is not worth a request.
+const LEAST_ROOM: u64 = 64;
 /// Tokens of a message's frame that no estimate counts.
 const FRAME: u64 = 64;
 /// A progress report follows after this many tokens.
@@ -63,40 +67,76 @@ struct Words<'w> {
 impl Writer<'_, '_> {
     /// All pieces, each folded into the text of those before it.
     pub(super) async fn fold(&self, extent: Extent) -> Result<String, Failure> {
-        let estimator = self.run.means.estimator;
         let max_tokens = self.max_tokens();
         let room = self.room(max_tokens);
+        if room < LEAST_ROOM {
+            let problem =
+                format!("its window of {} tokens is too small to summarise in", self.window);
+            return Err(Failure::Other(problem));
+        }
         let mut texts = self.task.texts.clone();
         let mut previous = self.task.previous.map(str::to_owned);
-        let length = previous.as_deref().map_or(0, |text| u64::from(estimator.text(text)));
-        if length > room / 2 {
+        if let Some(earlier) = previous.take_if(|text| self.length(text) > room / 2) {
             // The text before is too large to stand beside a piece.
-            let earlier = previous.take().unwrap_or_default();
             match extent {
                 Extent::All => texts.insert(0, format!("[Earlier checkpoint]: {earlier}")),
-                Extent::Newest => {
-                    let heads = pieces::split(&[earlier], room / 2, estimator);
-                    previous = heads.into_iter().next();
-                }
+                Extent::Newest => previous = Some(self.beginning(&earlier, room / 2)),
             }
         }
-        let length = previous.as_deref().map_or(0, |text| u64::from(estimator.text(text)));
-        let mut budget = room.saturating_sub(length);
-        let mut pieces = match extent {
-            Extent::All => pieces::split(&texts, budget, estimator),
-            Extent::Newest => vec![pieces::newest(&texts, budget, estimator)],
-        };
-        if pieces.len() > 1 {
-            // From the second on, the text so far stands beside each piece.
-            budget = room.saturating_sub(length.max(max_tokens)).max(room / 4);
-            pieces = pieces::split(&texts, budget, estimator);
-        }
-        let count = pieces.len();
-        for (at, piece) in pieces.iter().enumerate() {
-            let place = (at + 1, count);
-            previous = Some(self.piece(piece, previous.as_deref(), place, max_tokens).await?);
+        let mut pieces = self.cut(&texts, extent, room, max_tokens, previous.as_deref());
+        let mut done = 0;
+        while let Some(mut piece) = pieces.pop_front() {
+            let before = previous.as_deref().map_or(0, |text| self.length(text));
+            if before + self.length(&piece) > room {
+                // What was written so far came out larger than it should: smaller pieces from here.
+                previous = previous.map(|text| self.beginning(&text, room / 2));
+                let kept = previous.as_deref().map_or(0, |text| self.length(text));
+                pieces.push_front(piece);
+                let rest = pieces::split(pieces.make_contiguous(), room - kept, self.estimator());
+                pieces = rest.into();
+                piece = pieces.pop_front().unwrap_or_default();
+            }
+            done += 1;
+            let place = (done, done + pieces.len());
+            previous = Some(self.piece(&piece, previous.as_deref(), place, max_tokens).await?);
         }
         previous.ok_or_else(|| Failure::Other("there is nothing to summarise".to_owned()))
+    }
+
+    /// The first cut: one piece where all fits, else pieces beside which the text so far has room.
+    fn cut(
+        &self,
+        texts: &[String],
+        extent: Extent,
+        room: u64,
+        max_tokens: u64,
+        previous: Option<&str>,
+    ) -> VecDeque<String> {
+        let length = previous.map_or(0, |text| self.length(text));
+        let budget = room.saturating_sub(length);
+        if extent == Extent::Newest {
+            return [pieces::newest(texts, budget, self.estimator())].into();
+        }
+        let whole = pieces::split(texts, budget, self.estimator());
+        if whole.len() <= 1 {
+            return whole.into();
+        }
+        let budget = room.saturating_sub(length.max(max_tokens)).max(room / 4);
+        pieces::split(texts, budget, self.estimator()).into()
+    }
+
+    const fn estimator(&self) -> Estimator {
+        self.run.means.estimator
+    }
+
+    fn length(&self, text: &str) -> u64 {
+        u64::from(self.estimator().text(text))
+    }
+
+    /// As much of a text's beginning as takes `budget` tokens.
+    fn beginning(&self, text: &str, budget: u64) -> String {
+        let pieces = pieces::split(&[text.to_owned()], budget, self.estimator());
+        pieces.into_iter().next().unwrap_or_default()
     }
 
     /// The output limit: the task's, the model's own, and a part of a small window (C4, F40).
@@ -115,9 +155,9 @@ impl Writer<'_, '_> {
         let frame = [None, Some("")]
             .map(|previous| self.task.prompt("", previous, Some(1_000)))
             .iter()
-            .map(|prompt| u64::from(means.estimator.text(prompt)))
+            .map(|prompt| self.length(prompt))
             .max();
-        let fixed = frame.unwrap_or(0) + u64::from(means.estimator.text(&self.run.system)) + FRAME;
+        let fixed = frame.unwrap_or(0) + self.length(&self.run.system) + FRAME;
         window.saturating_sub(max_tokens + fixed)
     }
 
@@ -169,8 +209,7 @@ impl Writer<'_, '_> {
 
     /// The estimate of a prompt with the system prompt.
     fn tokens(&self, prompt: &str) -> u64 {
-        let estimator = self.run.means.estimator;
-        u64::from(estimator.text(prompt)) + u64::from(estimator.text(&self.run.system))
+        self.length(prompt) + self.length(&self.run.system)
     }
 
     /// Twice the output limit, as far as the model and its window allow.
@@ -189,7 +228,7 @@ impl Writer<'_, '_> {
         max_tokens: u64,
         place: (usize, usize),
     ) -> Result<Option<String>, Failure> {
-        let text_tokens = u64::from(self.run.means.estimator.text(&text));
+        let text_tokens = self.length(&text);
         let used = self.tokens(prompt) + text_tokens + 2 * FRAME;
         let free = self.window.saturating_sub(used + used / 8);
         if free < 128 {
@@ -205,7 +244,7 @@ impl Writer<'_, '_> {
 
     /// One request, tried again after transient failures.
     async fn ask(&self, sent: &Words<'_>) -> Result<Verdict, Failure> {
-        let mut attempt = 1;
+        let mut attempt = 0;
         loop {
             self.run.report(self.task.what, sent.place, None);
             let error = match self.stream(sent).await {
@@ -312,29 +351,33 @@ enum NextTry {
     Never,
 }
 
-/// Whether the same model is asked again, and when (C22, F70).
+/// Whether the same model is asked again, and when (C22, F70). Nothing of a summary is stored before
+/// it is whole, so one that broke off may be asked for again.
 fn next_try(error: &ProviderError, attempt: u32, is_last: bool, backoff: Duration) -> NextTry {
-    let again = match error.kind {
-        ErrorKind::Transient | ErrorKind::RateLimit | ErrorKind::Cut | ErrorKind::Cancelled => {
-            attempt < TRIES
-        }
-        // A server that stalled once has cost minutes already.
-        ErrorKind::Timeout => is_last && attempt < 2,
-        ErrorKind::Overflow => return NextTry::Smaller,
-        ErrorKind::Quota | ErrorKind::Auth | ErrorKind::BadRequest | ErrorKind::Refused => false,
-    };
-    let wait = error.retry_after.unwrap_or_else(|| backoff * (1 << (attempt - 1).min(5)));
-    if !again || wait > if is_last { MOST_PATIENCE } else { PATIENCE } {
-        return NextTry::Never;
+    if error.kind == ErrorKind::Overflow {
+        return NextTry::Smaller;
     }
-    NextTry::After(wait)
+    // A server that stalled once has cost minutes already.
+    let stalled = error.kind == ErrorKind::Timeout;
+    let mut policy = RetryPolicy::default().nothing_executed();
+    policy.max_retries = match (stalled, is_last) {
+        (false, _) => RETRIES,
+        (true, true) => 1,
+        (true, false) => 0,
+    };
+    policy.first_delay = backoff;
+    if !is_last {
+        policy.longest_wait = PATIENCE;
+    }
+    match policy.decide(error, attempt) {
+        RetryDecision::After(wait) => NextTry::After(wait),
+        RetryDecision::Stop => NextTry::Never,
+    }
 }
 
 /// How long to wait for the first event: models on this machine may read a long prompt for minutes (F71).
 fn first_byte(model: &Model, timeouts: Timeouts) -> Duration {
-    let host = reqwest::Url::parse(&model.base_url).ok();
-    let host = host.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
-    let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]" | "0.0.0.0");
+    let is_local = reqwest::Url::parse(&model.base_url).is_ok_and(|url| is_local(&url));
     let seconds = if is_local { timeouts.first_byte_local } else { timeouts.first_byte };
     Duration::from_secs(seconds)
 }

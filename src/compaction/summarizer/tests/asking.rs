@@ -199,3 +199,45 @@ async fn b4_b7_nothing_to_summarise_asks_nobody_and_a_failure_is_the_person_s_to
     let error = stage.branch(input).await.unwrap_err();
     assert_eq!(error, SummaryError::Failed("no summary of the branch: p/m: mock trouble".into()));
 }
+
+/// A text of about this many tokens, part of it Korean.
+fn text_of(tokens: usize) -> String {
+    "words 낱말 ".repeat(tokens / 4 + 1)
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn i5_f12_every_request_fits_whatever_the_window_and_the_texts(
+        window in 2_048_u64..60_000,
+        sizes in proptest::collection::vec(1_usize..3_000, 1..40),
+        prefix in proptest::collection::vec(1_usize..3_000, 0..6),
+        previous in proptest::option::of(1_usize..20_000),
+        cuts_off in proptest::bool::ANY,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let stage = Stage::with(Settings::default(), vec![model("p/m", window)], move |request, at| {
+            // As long as it may be, and sometimes longer.
+            let text = text_of(usize::try_from(request.max_tokens).unwrap() - 12);
+            let ended = if cuts_off && at % 3 == 0 { StopReason::Length } else { StopReason::Stop };
+            Act::Say(format!("## Goal\n{text}"), ended)
+        });
+        let talk_of = |sizes: &[usize]| {
+            let texts: Vec<String> = sizes.iter().map(|size| text_of(*size)).collect();
+            talk(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let input = CompactionInput {
+            history: talk_of(&sizes),
+            turn_prefix: talk_of(&prefix),
+            kept: talk_of(&sizes),
+            previous_summary: previous.map(text_of),
+            ..CompactionInput::default()
+        };
+        let summary = runtime.block_on(stage.compact(input)).unwrap();
+        proptest::prop_assert!(!summary.extractive);
+        for request in stage.asked.lock().unwrap().iter() {
+            proptest::prop_assert!(size_of(request) <= window, "{} > {window}", size_of(request));
+        }
+    }
+}

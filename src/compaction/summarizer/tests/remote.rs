@@ -4,7 +4,6 @@ use super::*;
 
 /// A summary server that answers with a status and a body.
 async fn server(status: u16, body: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = asked.clone();
     let answer = move |axum::Json(request): axum::Json<Value>| async move {
@@ -24,7 +23,7 @@ async fn server(status: u16, body: &'static str) -> (String, Arc<Mutex<Vec<Value
 fn remote_stage(endpoint: String) -> Stage {
     let mut settings = Settings::default();
     settings.compaction.remote_endpoint = Some(endpoint);
-    settings.timeouts.first_byte = 1;
+    settings.timeouts.first_byte_local = 1;
     Stage::with(settings, vec![model("p/m", 200_000)], by_template)
 }
 
@@ -61,7 +60,6 @@ async fn c21_whatever_else_comes_is_an_error_that_names_the_endpoint() {
         assert!(error.contains(wanted) && error.contains("127.0.0.1:"), "{body}: {error}");
         assert!(!error.contains("secret"), "P3: {error}");
     }
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let stage = remote_stage("http://127.0.0.1:9/sum".into());
     let error = stage.compact(history(&["h"])).await.unwrap_err().to_string();
     assert!(error.contains("http://127.0.0.1:9/sum cannot be reached"), "{error}");
