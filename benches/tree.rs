@@ -14,7 +14,7 @@ use regrow::ids::{EntryId, Timestamp};
 use regrow::message::{StopReason, Usage};
 use regrow::session::reader::{Lines, SessionReader};
 use regrow::session::tree::{
-    AnswerFacts, LineSpan, ModelRef, Node, NodeIndex, NodeKind, SessionTree,
+    AnswerFacts, LineSpan, ModelRef, Node, NodeIndex, NodeKind, Parent, SessionTree,
 };
 use regrow::settings::BranchSummarySettings;
 use regrow::tui::overlay::Overlay;
@@ -100,9 +100,9 @@ fn levels() -> SessionTree {
 
 /// A chain whose first entry names its last as parent.
 fn circle() -> SessionTree {
-    let mut tree = chain();
-    assert!(!tree.adopt(NodeIndex::new(0), NodeIndex::new(ENTRIES - 1)));
-    tree
+    let nodes = (0..ENTRIES).map(node).collect();
+    let above = |number: usize| NodeIndex::new(number.checked_sub(1).unwrap_or(ENTRIES - 1));
+    SessionTree::from_entries(nodes, (0..ENTRIES).map(above).map(Parent::Entry).collect())
 }
 
 struct Stage {
