@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
-use grep_matcher::LineTerminator;
+use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::Arguments;
-use super::truncate::{Limits, counted};
+use super::truncate::{self, Limits, counted};
 use super::walk::{self, Flow, with_notes};
 use super::{Effect, Tool, ToolContext, ToolError, ToolOutput};
 use super::{blocking, locate, sanitize};
@@ -32,6 +32,9 @@ const MOST_CONTEXT: usize = 20;
 
 /// Characters shown of a line.
 const LINE_CHARS: usize = 400;
+
+/// Bytes shown before a match that lies far into a long line.
+const BEFORE_MATCH: usize = 60;
 
 /// Lines longer than this end the search of their file.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
@@ -167,7 +170,7 @@ fn search(
         builder.overrides(overrides);
     }
     let real_root = call.root.canonicalize().unwrap_or_else(|_| call.root.clone());
-    let mut found = Found::new(call.limit, limits, cancel);
+    let mut found = Found::new(&matcher, call.limit, limits, cancel);
     let walked = walk::walk(&builder, cancel, |entry, walked| {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return Flow::On;
@@ -177,7 +180,9 @@ fn search(
         let named =
             if inside.as_os_str().is_empty() { call.root.clone() } else { call.root.join(inside) };
         found.begin(locate::shown(&named, cwd));
-        if searcher.search_path(&matcher, entry.path(), &mut found).is_err() {
+        let searched = locate::open_file(entry.path())
+            .and_then(|file| searcher.search_file(&matcher, &file, &mut found));
+        if searched.is_err() {
             walked.unreadable();
         }
         if found.is_full() { Flow::Stop } else { Flow::On }
@@ -194,12 +199,25 @@ struct Found<'a> {
     in_this_file: bool,
     limit: usize,
     bytes: usize,
-    full: Option<&'static str>,
+    full: Option<Full>,
+    matcher: &'a RegexMatcher,
     cancel: &'a CancellationToken,
 }
 
+/// Why no more matches are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Full {
+    Matches,
+    Bytes,
+}
+
 impl<'a> Found<'a> {
-    fn new(limit: usize, limits: Limits, cancel: &'a CancellationToken) -> Self {
+    fn new(
+        matcher: &'a RegexMatcher,
+        limit: usize,
+        limits: Limits,
+        cancel: &'a CancellationToken,
+    ) -> Self {
         Self {
             text: String::new(),
             file: String::new(),
@@ -209,6 +227,7 @@ impl<'a> Found<'a> {
             limit,
             bytes: limits.bytes,
             full: None,
+            matcher,
             cancel,
         }
     }
@@ -223,28 +242,44 @@ impl<'a> Found<'a> {
     }
 
     fn line(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
-        let line = String::from_utf8_lossy(line);
+        let line = String::from_utf8_lossy(self.around_match(line));
         let (line, _) = sanitize::with_visible_controls(line.trim_end_matches(['\n', '\r']));
-        let line = around(&line, LINE_CHARS);
+        let line = truncate::one_line(&line, LINE_CHARS);
         let number = number.map(|number| number.to_string()).unwrap_or_default();
         let start = self.text.len();
         self.text.push_str(&format!("{}{mark}{number}{mark} {line}\n", self.file));
         if self.text.len() > self.bytes {
             self.text.truncate(start);
-            self.full = Some("size");
+            self.full = Some(Full::Bytes);
         }
+    }
+
+    /// A long line from a little before its match on.
+    fn around_match<'l>(&self, line: &'l [u8]) -> &'l [u8] {
+        if line.len() <= LINE_CHARS {
+            return line;
+        }
+        let start = match self.matcher.find(line) {
+            Ok(Some(found)) if found.end() > LINE_CHARS => {
+                found.start().saturating_sub(BEFORE_MATCH)
+            }
+            _ => 0,
+        };
+        // Not in the middle of a character.
+        let start = (start..line.len()).find(|at| line[*at] & 0xc0 != 0x80).unwrap_or(start);
+        &line[start..]
     }
 
     fn present(self, call: &Call, cwd: &Path, mut notes: Vec<String>) -> ToolOutput {
         match self.full {
-            Some("matches") => notes.insert(
+            Some(Full::Matches) => notes.insert(
                 0,
                 format!(
                     "[The first {} are shown, there may be more: narrow the search or raise limit]",
                     counted(self.matches, "matching line")
                 ),
             ),
-            Some(_) => notes.insert(
+            Some(Full::Bytes) => notes.insert(
                 0,
                 "[The result is full, there are more matches: narrow the search]".to_owned(),
             ),
@@ -285,7 +320,7 @@ impl Sink for Found<'_> {
         if self.full.is_none() {
             self.matches += 1;
             if self.matches == self.limit {
-                self.full = Some("matches");
+                self.full = Some(Full::Matches);
             }
         }
         Ok(self.full.is_none() && !self.cancel.is_cancelled())
@@ -300,9 +335,4 @@ impl Sink for Found<'_> {
         self.text.push_str("--\n");
         Ok(true)
     }
-}
-
-/// A line's beginning.
-fn around(line: &str, chars: usize) -> String {
-    super::truncate::one_line(line, chars)
 }

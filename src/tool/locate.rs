@@ -1,6 +1,8 @@
 //! Finding the file that a model means: names that were shown lossily are found again, and a name
 //! that does not exist brings the nearest ones.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{ToolContext, ToolError};
@@ -37,6 +39,21 @@ pub(crate) fn existing(cx: &ToolContext, path: &str) -> PathBuf {
         }
     }
     found
+}
+
+/// Opens an ordinary file for reading and nothing else: opening a FIFO or reading a device can hang.
+/// The kind is looked at before and after, in case another thing takes the file's place.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let ordinary = |metadata: std::fs::Metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::Unsupported, "it is not an ordinary file")),
+    };
+    ordinary(std::fs::metadata(path)?)?;
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(nonblocking).open(path)?;
+    ordinary(file.metadata()?)?;
+    Ok(file)
 }
 
 /// A sentence for a path that is not there, with names that are near it.

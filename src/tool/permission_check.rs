@@ -66,3 +66,82 @@ fn with_home(settings: &PermissionSettings) -> PermissionSettings {
         ..settings.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::PermissionMode;
+    use std::os::unix::fs::symlink;
+
+    fn asks(judgement: &Judgement) -> bool {
+        matches!(judgement, Judgement::Ask { note: Some(note), .. } if note.contains("outside"))
+    }
+
+    #[test]
+    fn a3_links_that_lead_outside_are_outside_however_they_are_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        let (inside, outside) = (folder.path().join("in"), folder.path().join("out"));
+        std::fs::create_dir_all(inside.join("src")).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(outside.join("secret"), "").unwrap();
+        symlink(&outside, inside.join("dir")).unwrap();
+        symlink("../out/secret", inside.join("file")).unwrap();
+        symlink("../out/not-there-yet", inside.join("dangling")).unwrap();
+        symlink(&inside, folder.path().join("alias")).unwrap();
+        let settings = PermissionSettings { mode: PermissionMode::Full, ..Default::default() };
+        let granted = SessionGrants::default();
+        let judge = |effect: &Effect, workspace: &Path| {
+            check(effect, "bash", workspace, &settings, &granted)
+        };
+        for (path, expected) in [
+            ("src/a", false),
+            ("file", true),
+            ("dangling", true),
+            ("dir/new", true),
+            ("dir/deep/new", true),
+            ("src/../file", true),
+        ] {
+            let path = inside.join(path);
+            let read = judge(&Effect::Read { paths: vec![path.clone()] }, &inside);
+            let write = judge(&Effect::Write { path: path.clone(), diff: None }, &inside);
+            assert_eq!((asks(&read), asks(&write)), (expected, expected), "{}", path.display());
+        }
+        for (command, expected) in [
+            ("cat src/a", false),
+            ("cat file", true),
+            ("echo x > file", true),
+            ("echo x > dangling", true),
+            ("cat dir/secret", true),
+            ("rm -rf dir/", true),
+            ("cd dir && rm secret", true),
+            ("cp --target-directory=dir src/a", true),
+        ] {
+            let effect = Effect::Command { command: command.to_owned() };
+            assert_eq!(asks(&judge(&effect, &inside)), expected, "{command}");
+        }
+        // The workspace itself may be named by a link.
+        let read = Effect::Read { paths: vec![inside.join("src/a")] };
+        assert_eq!(judge(&read, &folder.path().join("alias")), Judgement::Allow);
+    }
+
+    #[test]
+    fn a3_rules_may_speak_of_the_home() {
+        let Ok(home) = etcetera::home_dir() else { return };
+        let deny = vec!["read(~/.ssh/**)".to_owned()];
+        let settings =
+            PermissionSettings { mode: PermissionMode::Full, deny, ..Default::default() };
+        let granted = SessionGrants::default();
+        let folder = tempfile::tempdir().unwrap();
+        for effect in [
+            Effect::Read { paths: vec![home.join(".ssh/id")] },
+            Effect::Command { command: "cat ~/.ssh/id".to_owned() },
+            Effect::Command { command: "cat < ~/.ssh/id".to_owned() },
+            Effect::Command { command: "cat \"$HOME/.ssh/id\"".to_owned() },
+            Effect::Command { command: "cat ${HOME}/.ssh/id".to_owned() },
+            Effect::Command { command: format!("cat {}/.ssh/id", home.display()) },
+        ] {
+            let judgement = check(&effect, "bash", folder.path(), &settings, &granted);
+            assert!(matches!(judgement, Judgement::Deny { .. }), "{effect:?}: {judgement:?}");
+        }
+    }
+}

@@ -163,33 +163,18 @@ fn read(
     window.present(call, form)
 }
 
-/// Opens an ordinary file. The kind is looked at before and after, so that a FIFO that takes the
-/// file's place in between does no harm either.
+/// Opens an ordinary file, or says why not.
 fn open(path: &Path, cwd: &Path) -> Result<File, ToolError> {
-    use std::os::unix::fs::OpenOptionsExt as _;
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => locate::not_found(path, cwd),
         _ => failed(path, "it cannot be read", &error),
     })?;
-    refuse_special(path, &metadata)?;
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = File::options()
-        .read(true)
-        .custom_flags(nonblocking)
-        .open(path)
-        .map_err(|error| failed(path, "it cannot be opened", &error))?;
-    let metadata = file.metadata().map_err(|error| failed(path, "it cannot be read", &error))?;
-    refuse_special(path, &metadata)?;
-    Ok(file)
-}
-
-fn refuse_special(path: &Path, metadata: &std::fs::Metadata) -> Result<(), ToolError> {
-    if metadata.is_file() {
-        return Ok(());
+    if !metadata.is_file() {
+        let advice = if metadata.is_dir() { "list it with ls" } else { "only files can be read" };
+        let kind = kind_of(&metadata);
+        return Err(ToolError::new(format!("{} is {kind}, not a file; {advice}", path.display())));
     }
-    let advice = if metadata.is_dir() { "list it with ls" } else { "only files can be read" };
-    let kind = kind_of(metadata);
-    Err(ToolError::new(format!("{} is {kind}, not a file; {advice}", path.display())))
+    locate::open_file(path).map_err(|error| failed(path, "it cannot be opened", &error))
 }
 
 fn refused(path: &Path, what: &NotText) -> ToolError {

@@ -36,6 +36,9 @@ pub(crate) fn root(cx: &ToolContext, path: Option<&str>) -> Result<PathBuf, Tool
     )))
 }
 
+/// Folders whose files are no files: reading them can hang, or never end.
+const PSEUDO: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// How a walk over `root` is made; callers add depth and filters.
 pub(crate) fn builder(root: &Path) -> WalkBuilder {
     // A link given as the root is meant to be followed; links below it are not.
@@ -51,7 +54,9 @@ pub(crate) fn builder(root: &Path) -> WalkBuilder {
 }
 
 fn is_private(entry: &DirEntry) -> bool {
-    entry.depth() > 0 && entry.file_name().to_str().is_some_and(|name| PRIVATE.contains(&name))
+    entry.depth() > 0
+        && (entry.file_name().to_str().is_some_and(|name| PRIVATE.contains(&name))
+            || PSEUDO.iter().any(|folder| entry.path() == Path::new(folder)))
 }
 
 /// What a walk came upon besides entries, and why it ended.

@@ -87,7 +87,26 @@ pub(super) fn of(run: &SimpleRun) -> Inner {
             _ => among(run, arguments),
         },
         runner if RUNNERS.contains(&runner) => among(run, arguments),
+        builtin if rebinds(builtin, arguments) => Inner::Hidden,
         _ => Inner::None,
+    }
+}
+
+/// Whether a builtin runs code of its own, or gives names of commands another meaning.
+fn rebinds(builtin: &str, arguments: &[Word]) -> bool {
+    let has = |options: &[char]| {
+        arguments.iter().any(|word| {
+            !word.literal || (word.text.starts_with('-') && word.text.contains(options))
+        })
+    };
+    match builtin {
+        "alias" | "bind" | "." | "source" | "trap" => !arguments.is_empty(),
+        "shopt" => has(&['s', 'o']),
+        "mapfile" | "readarray" => has(&['C']),
+        "complete" | "compgen" => has(&['C', 'F']),
+        "enable" => has(&['f']),
+        "hash" => has(&['p']),
+        _ => false,
     }
 }
 
@@ -97,12 +116,15 @@ fn skip_assignments(arguments: &[Word]) -> &[Word] {
     &arguments[end..]
 }
 
-pub(super) fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && !name.starts_with(|character: char| character.is_ascii_digit())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    })
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// Whether a text can be the name of a variable.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(|character: char| character.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// A command that is the rest of another's words, and runs just as if it stood there alone.

@@ -269,4 +269,6 @@ fn is_saved_output(path: &Path) -> bool {
 }
 
 #[cfg(test)]
+mod bash_tests;
+#[cfg(test)]
 mod tests;

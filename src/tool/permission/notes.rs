@@ -1,7 +1,8 @@
 //! What is remarkable about a command, in the few words that the question shows. Pure tables.
 
-use super::inner::SHELLS;
+use super::inner::{SHELLS, is_name};
 use super::shell::SimpleRun;
+use super::word::Word;
 
 /// Programs and what is said of them.
 const PROGRAMS: &[(&str, &[&str])] = &[
@@ -64,7 +65,6 @@ const POWERFUL_VARIABLES: &[&str] = &[
     "PATH",
     "IFS",
     "ENV",
-    "BASH_ENV",
     "SHELLOPTS",
     "BASHOPTS",
     "PROMPT_COMMAND",
@@ -95,7 +95,7 @@ const POWERFUL_VARIABLES: &[&str] = &[
 
 /// Beginnings of such variables' names.
 const POWERFUL_BEGINNINGS: &[&str] =
-    &["LD_", "DYLD_", "GIT_", "SSH_", "CARGO_", "NPM_CONFIG_", "BASH_FUNC_"];
+    &["LD_", "DYLD_", "GIT_", "SSH_", "CARGO_", "NPM_CONFIG_", "BASH_"];
 
 /// Variables that may be set for a command that a rule allows.
 const HARMLESS_VARIABLES: &[&str] = &[
@@ -120,7 +120,13 @@ const HARMLESS_VARIABLES: &[&str] = &[
 /// Builtins that do nothing to anyone: beside allowed commands they need no rule of their own.
 const NEUTRAL: &[&str] = &[
     "cd", "echo", "true", "false", ":", "test", "[", "pwd", "exit", "return", "break", "continue",
-    "shift", "wait", "sleep",
+    "shift", "sleep",
+];
+
+/// Options of `set` that only make a shell stricter or louder.
+const HARMLESS_OPTIONS: &[&str] = &[
+    "-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-o", "-eo", "-euo", "-exo", "-euxo", "+e",
+    "+u", "+x", "pipefail", "errexit", "nounset", "xtrace",
 ];
 
 /// What is remarkable about a simple command.
@@ -196,13 +202,18 @@ pub(super) fn is_neutral(run: &SimpleRun) -> bool {
     if !run.assignments.iter().all(|assignment| is_harmless(assignment)) {
         return false;
     }
+    let arguments = run.arguments();
     match program {
-        "cd" => matches!(run.arguments(), [] | [_]),
-        "set" => run.arguments().iter().all(|word| {
-            word.text.starts_with(['-', '+']) || word.text == "pipefail" || word.text == "errexit"
+        "cd" => matches!(arguments, [] | [Word { literal: true, .. }]),
+        "set" => arguments.iter().all(|word| HARMLESS_OPTIONS.contains(&word.text.as_str())),
+        "export" => arguments.iter().all(|word| {
+            let name = variable(&word.text);
+            is_name(name) && !is_powerful(name)
         }),
-        "export" => run.arguments().iter().all(|word| !is_powerful(variable(&word.text))),
-        "printf" => run.arguments().first().is_none_or(|word| !word.text.starts_with('-')),
+        // `printf -v` and `wait -p` set variables.
+        "printf" | "wait" => {
+            arguments.first().is_none_or(|word| word.literal && !word.text.starts_with('-'))
+        }
         program => NEUTRAL.contains(&program),
     }
 }

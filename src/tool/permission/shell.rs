@@ -13,6 +13,7 @@ use brush_parser::ast::{
 };
 use brush_parser::{Parser, ParserOptions};
 
+use super::inner::is_name;
 use super::limits;
 use super::word::{self, Word};
 
@@ -237,17 +238,18 @@ impl Walker {
 
     fn compound(&mut self, compound: &CompoundCommand) -> Walked {
         match compound {
-            CompoundCommand::Arithmetic(arithmetic) => self.fragment(&arithmetic.expr.value),
+            CompoundCommand::Arithmetic(arithmetic) => self.arithmetic(&arithmetic.expr.value),
             CompoundCommand::ArithmeticForClause(clause) => {
                 let parts = [&clause.initializer, &clause.condition, &clause.updater];
                 for part in parts.into_iter().flatten() {
-                    self.fragment(&part.value)?;
+                    self.arithmetic(&part.value)?;
                 }
                 self.list(&clause.body.list)
             }
             CompoundCommand::BraceGroup(group) => self.list(&group.list),
             CompoundCommand::Subshell(subshell) => self.subshell(&subshell.list),
             CompoundCommand::ForClause(clause) => {
+                self.assigned(&clause.variable_name);
                 for value in clause.values.iter().flatten() {
                     self.word(&value.value)?;
                 }
@@ -280,7 +282,12 @@ impl Walker {
                 self.list(&clause.0)?;
                 self.list(&clause.1.list)
             }
-            CompoundCommand::Coprocess(process) => self.command(&process.body, false),
+            CompoundCommand::Coprocess(process) => {
+                if let Some(name) = &process.name {
+                    self.assigned(&name.value);
+                }
+                self.command(&process.body, false)
+            }
         }
     }
 
@@ -355,14 +362,14 @@ impl Walker {
 
     fn assignment(&mut self, assignment: &Assignment) -> Walked {
         if let AssignmentName::ArrayElementName(_, index) = &assignment.name {
-            self.fragment(index)?;
+            self.arithmetic(index)?;
         }
         match &assignment.value {
             AssignmentValue::Scalar(word) => self.word(&word.value).map(|_| ()),
             AssignmentValue::Array(values) => {
                 for (index, value) in values {
                     if let Some(index) = index {
-                        self.fragment(&index.value)?;
+                        self.arithmetic(&index.value)?;
                     }
                     self.word(&value.value)?;
                 }
@@ -444,9 +451,22 @@ impl Walker {
         word::parse(raw, self)
     }
 
-    /// Text that is expanded where it stands: arithmetic, a default value, a subscript.
+    /// Text that is expanded where it stands: a default value, a pattern.
     pub(super) fn fragment(&mut self, text: &str) -> Walked {
         self.word(text).map(|_| ())
+    }
+
+    /// Arithmetic, subscripts among it: expanded, and every name in it may be set.
+    pub(super) fn arithmetic(&mut self, text: &str) -> Walked {
+        let names =
+            text.split(|character: char| !(character.is_alphanumeric() || character == '_'));
+        names.filter(|name| is_name(name)).for_each(|name| self.assigned(name));
+        self.fragment(text)
+    }
+
+    /// A variable gets a value.
+    pub(super) fn assigned(&mut self, name: &str) {
+        self.items.push(Item::Assign(name.to_owned()));
     }
 }
 

@@ -140,10 +140,16 @@ fn add(
         }
         WordPiece::ArithmeticExpression(expression) => {
             built.expanded(raw, piece);
-            walker.fragment(&expression.value)?;
+            walker.arithmetic(&expression.value)?;
         }
         WordPiece::ParameterExpansion(expansion) => {
-            built.word.home |= built.word.text.is_empty() && is_home(expansion);
+            if built.word.text.is_empty() && is_home(expansion) {
+                // Written as `~`, so that rules about the home see it.
+                built.word.home = true;
+                built.word.literal = false;
+                built.word.text.push('~');
+                return Ok(());
+            }
             built.expanded(raw, piece);
             parameter(expansion, walker)?;
         }
@@ -191,7 +197,15 @@ fn parameter(expansion: &ParameterExpr, walker: &mut Walker) -> Result<(), Strin
         Expr::VariableNames { .. } | Expr::MemberKeys { .. } => (None, [None, None]),
     };
     if let Some(Parameter::NamedWithIndex { index, .. }) = parameter {
-        walker.fragment(index)?;
+        walker.arithmetic(index)?;
+    }
+    if let (Expr::AssignDefaultValues { .. }, Some(parameter)) = (expansion, parameter) {
+        match parameter {
+            Parameter::Named(name) | Parameter::NamedWithIndex { name, .. } => {
+                walker.assigned(name)
+            }
+            _ => {}
+        }
     }
     fragments.into_iter().flatten().try_for_each(|text| walker.fragment(text))
 }
