@@ -199,13 +199,12 @@ fn parameter(expansion: &ParameterExpr, walker: &mut Walker) -> Result<(), Strin
     if let Some(Parameter::NamedWithIndex { index, .. }) = parameter {
         walker.arithmetic(index)?;
     }
-    if let (Expr::AssignDefaultValues { .. }, Some(parameter)) = (expansion, parameter) {
-        match parameter {
-            Parameter::Named(name) | Parameter::NamedWithIndex { name, .. } => {
-                walker.assigned(name)
-            }
-            _ => {}
-        }
+    if let Expr::AssignDefaultValues {
+        parameter: Parameter::Named(name) | Parameter::NamedWithIndex { name, .. },
+        ..
+    } = expansion
+    {
+        walker.assigned(name);
     }
     fragments.into_iter().flatten().try_for_each(|text| walker.fragment(text))
 }
