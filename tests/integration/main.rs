@@ -9,6 +9,7 @@
     clippy::too_many_lines
 )]
 
+mod protocols;
 mod providers;
 mod sessions;
 mod settings;
