@@ -28,6 +28,17 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show the tree of a session, as `/tree` would
+    Tree {
+        /// A path, an id or the beginning of one
+        session: String,
+        /// Also what is in the branches that were left
+        #[arg(long)]
+        all: bool,
+        /// One JSON object an entry, in file order
+        #[arg(long)]
+        json: bool,
+    },
     /// Show exactly what a model would be sent now, and what fills it
     Context {
         /// A path, an id or the beginning of one

@@ -25,6 +25,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         None => talk::talk(&cli.talk),
         Some(Command::Sessions { all, json }) => sessions::list(all, json),
+        Some(Command::Tree { session, all, json }) => sessions::tree(&session, all, json),
         Some(Command::Context { session, leaf, model, json }) => {
             sessions::context(&session, leaf.as_deref(), model.as_deref(), json)
         }

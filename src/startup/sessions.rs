@@ -1,7 +1,7 @@
 //! The sub-commands that look at sessions or work on them without a screen (SPEC section 12).
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,19 +10,24 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::places::Folders;
+use super::stamp::SystemStamper;
 use super::talk::{Making, make_session, registry};
 use crate::agent_session::command::SessionCommand;
 use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
 use crate::agent_session::{AgentSession, Attendance, Commands, SessionHandle};
 use crate::cli::TalkArgs;
 use crate::compaction::tokens::Estimator;
+use crate::export::tree::{Branches, TreeText, write_tree_json, write_tree_text};
 use crate::export::{Format, Secrets, Source};
-use crate::ids::EntryId;
+use crate::ids::{EntryId, Stamper};
 use crate::session::listing::{self, ListedSession};
 use crate::session::report::ContextReport;
 use crate::session::store::{Access, Opened, SessionStore};
 use crate::settings::Settings;
 use crate::settings::file::load;
+
+/// Columns of a tree that goes to a file or to another program.
+const PIPED_COLUMNS: usize = 100;
 
 /// `regrow sessions`.
 pub(super) fn list(all: bool, json: bool) -> anyhow::Result<ExitCode> {
@@ -51,6 +56,28 @@ fn as_json(session: &ListedSession) -> serde_json::Value {
         "began": session.began, "changed": session.changed, "size": session.size,
         "first": session.first, "last": session.last,
     })
+}
+
+/// `regrow tree`.
+pub(super) fn tree(wanted: &str, all: bool, json: bool) -> anyhow::Result<ExitCode> {
+    let opened = open(wanted, Access::ReadOnly)?;
+    tell(&opened.warnings)?;
+    let reader = opened.store.reader();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if json {
+        write_tree_json(reader, &mut out)?;
+    } else {
+        let columns = if std::io::stdout().is_terminal() {
+            crossterm::terminal::size().map_or(PIPED_COLUMNS, |(columns, _)| usize::from(columns))
+        } else {
+            PIPED_COLUMNS
+        };
+        let branches = if all { Branches::Unfolded } else { Branches::Folded };
+        let how = TreeText { columns, now: SystemStamper.now(), branches };
+        write_tree_text(reader, &how, &mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `regrow context`.
