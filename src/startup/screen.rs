@@ -1,6 +1,10 @@
 //! What the screen is told at its start: theme, keys, greeting, where history is kept.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 
@@ -9,10 +13,17 @@ use super::stamp::SystemStamper;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
+use crate::export::{Source, export};
 use crate::ids::Stamper;
+use crate::provider::model::Model;
+use crate::provider::registry::ProviderRegistry;
+use crate::session::entry::SessionHeader;
+use crate::session::listing::{ListedSession, list_all};
 use crate::settings::Settings;
+use crate::slash::ExportRequest;
 use crate::tui::cell::Welcome;
 use crate::tui::keymap::KeyMap;
+use crate::tui::outside::{OpenSession, Outside};
 use crate::tui::theme::{ColorDepth, Theme};
 use crate::tui::{self, ExitReason, TuiOptions};
 
@@ -25,6 +36,7 @@ pub(super) async fn show(
     prompt: Option<Prompt>,
     settings: &Settings,
     folders: &Folders,
+    registry: Arc<ProviderRegistry>,
 ) -> anyhow::Result<ExitReason> {
     let options = TuiOptions {
         theme: theme(settings.theme.as_deref().unwrap_or("auto"), &folders.config)?,
@@ -41,8 +53,59 @@ pub(super) async fn show(
         }),
         history_file: Some(folders.state.join("history.jsonl")),
         home: etcetera::home_dir().ok(),
+        outside: Arc::new(Program { registry, sessions: folders.data.join("sessions") }),
     };
     tui::run(handle, options).await
+}
+
+/// What the screen asks of the program around it.
+struct Program {
+    registry: Arc<ProviderRegistry>,
+    /// The folder of the sessions of all projects.
+    sessions: PathBuf,
+}
+
+impl Outside for Program {
+    fn models(&self) -> Vec<(Model, bool)> {
+        let listing = self.registry.listing();
+        listing.into_iter().map(|listed| ((*listed.model).clone(), listed.usable)).collect()
+    }
+
+    fn sessions(&self) -> Vec<ListedSession> {
+        list_all(&self.sessions).sessions
+    }
+
+    fn export(&self, open: &OpenSession, request: &ExportRequest) -> Result<PathBuf, String> {
+        let file = open.file.as_ref().filter(|file| file.exists());
+        let file = file.ok_or("there is nothing to export yet")?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = match &request.path {
+            Some(path) => open.resolve(path),
+            None => open.cwd.join(format!("{name}.{}", request.format.ending())),
+        };
+        write_export(open, file, request, &path)
+            .map_err(|error| format!("cannot export to {}: {error}", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// Writes an export to a file that only the person can read.
+fn write_export(
+    open: &OpenSession,
+    file: &Path,
+    request: &ExportRequest,
+    path: &Path,
+) -> std::io::Result<()> {
+    let mut first = String::new();
+    BufReader::new(File::open(file)?).read_line(&mut first)?;
+    let header: SessionHeader = serde_json::from_str(&first)?;
+    let leaf = open.reader.tree().leaf();
+    let source = Source { reader: &open.reader, header: &header, leaf };
+    let mut options = File::options();
+    let out = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut out = BufWriter::new(out);
+    export(request.format, &source, request.secrets, &mut out)?;
+    out.flush()
 }
 
 fn welcome() -> Welcome {

@@ -63,16 +63,16 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         let started = start(args, making, resolved.notices).await?;
         let session = tokio::spawn(started.session.run(started.commands));
         if on_screen && started.registry.is_unconfigured() {
-            look_for_local_model(&started.handle, started.registry);
+            look_for_local_model(&started.handle, started.registry.clone());
         }
         let end = if on_screen {
-            screen::show(started.handle, prompt, &settings, &folders).await.map(|reason| {
-                match reason {
+            screen::show(started.handle, prompt, &settings, &folders, started.registry).await.map(
+                |reason| match reason {
                     ExitReason::Quit => RunEnd::Answered,
                     ExitReason::Signal => RunEnd::Interrupted,
                     ExitReason::SessionLost => RunEnd::Failed,
-                }
-            })
+                },
+            )
         } else {
             show(args, started.handle, prompt).await
         };

@@ -17,6 +17,7 @@ use super::status::Status;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent_session::command::{Delivery, Navigation, SessionCommand};
+use crate::agent_session::event::NoticeLevel;
 use crate::ids::Timestamp;
 use crate::session::reader::SessionReader;
 use crate::settings::BranchSummarySettings;
@@ -70,6 +71,8 @@ pub struct App {
     travelling: Option<Navigation>,
     pub(super) cwd: PathBuf,
     home: Option<PathBuf>,
+    /// The session's file, once there is one.
+    file: Option<PathBuf>,
     /// Columns and rows that the editor and the transcript had when they were drawn last.
     pub(super) editor_columns: usize,
     pub(super) transcript_rows: usize,
@@ -118,6 +121,7 @@ impl App {
             travelling: None,
             cwd: PathBuf::new(),
             home: options.home,
+            file: None,
             editor_columns: 80,
             transcript_rows: 20,
             last_escape: None,
@@ -166,6 +170,9 @@ impl App {
             }
             UiEvent::Branch(branch) => self.footer.branch = branch,
             UiEvent::Hint(text) => self.status.hint(text, now),
+            UiEvent::Told(text) => self.transcript.notice(NoticeLevel::Info, &text),
+            UiEvent::Models { wanted, models } => self.models(wanted.as_deref(), models),
+            UiEvent::Sessions { search, sessions } => self.sessions(search, sessions),
             UiEvent::Tick => self.status.tick(now),
             UiEvent::Terminate => self.quit(),
         }
@@ -211,7 +218,7 @@ impl App {
     }
 
     fn error(&mut self, text: &str) {
-        self.transcript.notice(crate::agent_session::event::NoticeLevel::Error, text);
+        self.transcript.notice(NoticeLevel::Error, text);
     }
 
     fn quit(&mut self) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::highlight::CodeJob;
 use crate::agent_session::command::SessionCommand;
 use crate::session::tree::NodeIndex;
+use crate::slash::ExportRequest;
 
 /// One wish of the screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,12 @@ pub enum UiEffect {
     ReadBranch(PathBuf),
     /// Remember a text that was sent, for later sessions.
     Remember(String),
+    /// List the models; they come back as an event. The text names the one that is wanted.
+    ListModels(Option<String>),
+    /// List the sessions; they come back as an event. The text narrows the list.
+    ListSessions(Option<String>),
+    /// Write the session for others to read.
+    Export(ExportRequest),
     /// Ring the terminal's bell.
     Bell,
     /// Put the program to sleep (Ctrl+Z).

@@ -14,10 +14,12 @@ use super::effect::{BodyHits, UiEffect};
 use super::event::UiEvent;
 use super::files::FileFinder;
 use super::highlight::CodeJob;
+use super::outside::{OpenSession, Outside};
 use super::theme::Theme;
 use crate::agent_session::command::SessionCommand;
 use crate::session::reader::SessionReader;
 use crate::session::tree::NodeIndex;
+use crate::slash::ExportRequest;
 
 /// Entries found that are told at once.
 const HITS_AT_ONCE: usize = 32;
@@ -26,7 +28,8 @@ const HITS_AT_ONCE: usize = 32;
 pub struct Effects {
     events: UnboundedSender<UiEvent>,
     commands: UnboundedSender<SessionCommand>,
-    reader: Option<SessionReader>,
+    session: Option<OpenSession>,
+    outside: Arc<dyn Outside>,
     finder: Arc<FileFinder>,
     /// The number of the newest search through bodies.
     search: Arc<AtomicU64>,
@@ -56,13 +59,15 @@ impl Effects {
     pub fn new(
         events: UnboundedSender<UiEvent>,
         commands: UnboundedSender<SessionCommand>,
+        outside: Arc<dyn Outside>,
         theme: Theme,
         history_file: Option<PathBuf>,
     ) -> Self {
         Self {
             events,
             commands,
-            reader: None,
+            session: None,
+            outside,
             finder: Arc::default(),
             search: Arc::default(),
             colourer: Arc::default(),
@@ -71,9 +76,13 @@ impl Effects {
         }
     }
 
-    /// Reads the bodies of this session from now on.
-    pub fn read_from(&mut self, reader: SessionReader) {
-        self.reader = Some(reader);
+    /// Works on this session from now on.
+    pub fn work_on(&mut self, session: OpenSession) {
+        self.session = Some(session);
+    }
+
+    fn reader(&self) -> Option<SessionReader> {
+        self.session.as_ref().map(|session| session.reader.clone())
     }
 
     /// Starts an effect, or hands it back to the loop.
@@ -99,6 +108,17 @@ impl Effects {
                 self.report(move || Some(UiEvent::Branch(branch_of(&folder))));
             }
             UiEffect::Remember(text) => self.remember(text),
+            UiEffect::ListModels(wanted) => {
+                let outside = self.outside.clone();
+                self.report(move || Some(UiEvent::Models { wanted, models: outside.models() }));
+            }
+            UiEffect::ListSessions(search) => {
+                let outside = self.outside.clone();
+                self.report(move || {
+                    Some(UiEvent::Sessions { search, sessions: outside.sessions() })
+                });
+            }
+            UiEffect::Export(request) => self.export(request),
             UiEffect::Copy(text) => {
                 self.copy_natively(text.clone());
                 return Some(ForLoop::Copy(text));
@@ -123,7 +143,7 @@ impl Effects {
     }
 
     fn load_entries(&self, indexes: Vec<NodeIndex>) {
-        let Some(reader) = self.reader.clone() else { return };
+        let Some(reader) = self.reader() else { return };
         self.report(move || {
             let mut entries = Vec::with_capacity(indexes.len());
             let mut failed = Vec::new();
@@ -139,7 +159,7 @@ impl Effects {
 
     fn search_bodies(&self, query: String) {
         let search = self.search.fetch_add(1, Ordering::SeqCst) + 1;
-        let Some(reader) = self.reader.clone().filter(|_| !query.is_empty()) else { return };
+        let Some(reader) = self.reader().filter(|_| !query.is_empty()) else { return };
         let (newest, events) = (self.search.clone(), self.events.clone());
         self.report(move || {
             let is_newest = || newest.load(Ordering::SeqCst) == search;
@@ -148,6 +168,17 @@ impl Effects {
             };
             search_bodies(&reader, &query, is_newest, tell);
             None
+        });
+    }
+
+    fn export(&self, request: ExportRequest) {
+        let Some(session) = self.session.clone() else { return };
+        let outside = self.outside.clone();
+        self.report(move || {
+            Some(match outside.export(&session, &request) {
+                Ok(file) => UiEvent::Told(format!("exported to {}", file.display())),
+                Err(why) => UiEvent::Failed(why),
+            })
         });
     }
 

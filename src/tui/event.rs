@@ -7,7 +7,9 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use super::effect::BodyHits;
 use super::highlight::{CodeKey, ColouredCode};
 use crate::agent_session::event::SessionEvent;
+use crate::provider::model::Model;
 use crate::session::entry::SessionEntry;
+use crate::session::listing::ListedSession;
 use crate::session::tree::NodeIndex;
 
 /// One reason to look at the screen's state again.
@@ -45,6 +47,20 @@ pub enum UiEvent {
         /// Paths from the session's folder, best first.
         files: Vec<String>,
     },
+    /// The models, each with whether it could be asked now.
+    Models {
+        /// The name of the one that is wanted.
+        wanted: Option<String>,
+        /// All of them.
+        models: Vec<(Model, bool)>,
+    },
+    /// The sessions of all folders, newest first.
+    Sessions {
+        /// What narrows the list.
+        search: Option<String>,
+        /// All of them.
+        sessions: Vec<ListedSession>,
+    },
     /// The external editor was left.
     Edited(Result<String, String>),
     /// Code was coloured.
@@ -58,6 +74,8 @@ pub enum UiEvent {
     Branch(Option<String>),
     /// A word to the person from an effect, such as `copied`.
     Hint(String),
+    /// Something that should stay in view, such as where an export went.
+    Told(String),
     /// An effect failed.
     Failed(String),
     /// Time has passed and something moves.

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -30,6 +31,7 @@ mod input;
 pub mod keymap;
 pub mod markdown;
 pub mod menu;
+pub mod outside;
 pub mod overlay;
 pub mod status;
 pub mod terminal;
@@ -45,6 +47,7 @@ use effects::{Effects, ForLoop};
 use event::UiEvent;
 use input::{Keys, Signals};
 use keymap::KeyMap;
+use outside::{OpenSession, Outside};
 use terminal::Screen;
 use theme::Theme;
 
@@ -70,7 +73,6 @@ const FAREWELL: Duration = Duration::from_secs(3);
 const HISTORY: usize = 500;
 
 /// What the screen needs to know at its start.
-#[derive(Debug)]
 pub struct TuiOptions {
     /// The styles, made for the terminal at hand.
     pub theme: Theme,
@@ -92,6 +94,8 @@ pub struct TuiOptions {
     pub history_file: Option<PathBuf>,
     /// The person's home, written `~`.
     pub home: Option<PathBuf>,
+    /// The program around the screen.
+    pub outside: Arc<dyn Outside>,
 }
 
 /// Why the screen was left.
@@ -124,8 +128,9 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
     })
     .for_trees(options.branch_summary, options.clock);
     let (sender, results) = mpsc::unbounded_channel();
-    let effects =
-        Effects::new(sender, handle.commands.clone(), options.theme, options.history_file);
+    let commands = handle.commands.clone();
+    let (theme, history_file) = (options.theme, options.history_file);
+    let effects = Effects::new(sender, commands, options.outside, theme, history_file);
     if let Some(first) = options.first {
         // A session that is gone already is noticed by its events ending.
         let _ = handle.commands.send(first);
@@ -245,8 +250,12 @@ impl MainLoop {
             _ => Urgency::Now,
         };
         match &event {
-            UiEvent::Session(SessionEvent::Opened { reader, .. }) => {
-                self.effects.read_from(reader.clone());
+            UiEvent::Session(SessionEvent::Opened { reader, file, cwd, .. }) => {
+                self.effects.work_on(OpenSession {
+                    reader: reader.clone(),
+                    file: file.clone(),
+                    cwd: cwd.clone(),
+                });
                 self.patience = Some(now + PATIENCE);
             }
             UiEvent::Session(SessionEvent::Moved { .. }) => self.patience = Some(now + PATIENCE),

@@ -6,12 +6,16 @@ use ratatui::text::{Line, Span};
 use serde_json::Value;
 
 use super::App;
-use crate::agent_session::command::{SessionCommand, SummaryChoice};
+use crate::agent_session::command::{SessionCommand, SummaryChoice, SwitchTo};
 use crate::agent_session::event::NoticeLevel;
 use crate::ids::EntryId;
+use crate::nearest::nearest;
+use crate::provider::ThinkingLevel;
+use crate::provider::model::Model;
+use crate::session::listing::ListedSession;
 use crate::slash::{self, SlashAction};
 use crate::tui::action::Action;
-use crate::tui::amount::{count, tokens};
+use crate::tui::amount::{count, money, tokens};
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::help;
 use crate::tui::overlay::pager::{Document, Pager};
@@ -41,11 +45,111 @@ impl App {
                 let help = help::commands(&self.keymap, &self.theme);
                 self.push_overlay(Box::new(help));
             }
-            action => {
-                let name = format!("{action:?}");
-                self.transcript.notice(NoticeLevel::Warning, &format!("{name} is not there yet"));
+            SlashAction::OpenSessions(search) => self.effects.push(UiEffect::ListSessions(search)),
+            SlashAction::Model(wanted) => self.effects.push(UiEffect::ListModels(wanted)),
+            SlashAction::Export(request) => self.effects.push(UiEffect::Export(request)),
+            SlashAction::Import(path) => {
+                let path = crate::tool::resolve_path(&self.cwd, &path.to_string_lossy());
+                self.send(SessionCommand::Switch(SwitchTo::Open(path)));
+            }
+            SlashAction::ShowSession => self.show_session(),
+            SlashAction::OpenThinking => self.show_thinking(),
+            action => self.not_here(&action),
+        }
+    }
+
+    /// What another start or the command line does.
+    fn not_here(&mut self, action: &SlashAction) {
+        let text = match action {
+            SlashAction::OpenSettings => {
+                "`regrow config show` lists the settings and where each comes from; \
+                 `regrow config path` names the files"
+            }
+            SlashAction::Reload => {
+                "settings, themes and keys are read at the start; project instructions are read \
+                 again with every request"
+            }
+            SlashAction::Login(_) => {
+                "put the key into its provider's variable, such as ANTHROPIC_API_KEY, and start \
+                 again; `regrow models` shows who can be asked"
+            }
+            _ => "that cannot be done here",
+        };
+        self.transcript.notice(NoticeLevel::Info, text);
+    }
+
+    /// Takes the model that is wanted, or offers all.
+    pub(super) fn models(&mut self, wanted: Option<&str>, models: Vec<(Model, bool)>) {
+        let Some(wanted) = wanted else { return self.pick_model(models) };
+        let names = |model: &Model| [model.id.clone(), model.model_ref().to_string()];
+        let is_wanted = |(model, _): &&(Model, bool)| names(model).iter().any(|n| n == wanted);
+        match models.iter().filter(is_wanted).min_by_key(|(_, usable)| !usable) {
+            Some((model, _)) => self.send(SessionCommand::SetModel(model.model_ref())),
+            None => {
+                let known: Vec<String> =
+                    models.iter().flat_map(|(model, _)| names(model)).collect();
+                let near = nearest(wanted, known.iter().map(String::as_str));
+                let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+                self.error(&format!("there is no model {wanted}{hint} · /model lists them"));
             }
         }
+    }
+
+    fn pick_model(&mut self, models: Vec<(Model, bool)>) {
+        let lines = models
+            .iter()
+            .map(|(model, usable)| {
+                let style = if *usable { self.theme.text } else { self.theme.dim };
+                let key = if *usable { "" } else { "  (no key)" };
+                let name = model.model_ref().to_string();
+                let window = tokens(model.context_window);
+                Line::styled(format!("{name:<50} {window:>8}{key}"), style)
+            })
+            .collect();
+        let pager = Pager::new("Models · /model NAME takes one", Document::Lines(lines));
+        self.push_overlay(Box::new(pager));
+    }
+
+    /// Offers the sessions on disk.
+    pub(super) fn sessions(&mut self, search: Option<String>, sessions: Vec<ListedSession>) {
+        let needle = search.unwrap_or_default().to_lowercase();
+        let named =
+            |session: &ListedSession| session.name.clone().unwrap_or_else(|| session.first.clone());
+        let lines = sessions
+            .iter()
+            .filter(|session| named(session).to_lowercase().contains(&needle))
+            .map(|session| Line::raw(format!("{}  {}", session.path.display(), named(session))))
+            .collect();
+        let pager = Pager::new("Sessions · /import FILE opens one", Document::Lines(lines));
+        self.push_overlay(Box::new(pager));
+    }
+
+    /// `/session`: file, size, tokens, cost.
+    fn show_session(&mut self) {
+        let Some(reader) = &self.reader else { return };
+        let gauge = self.footer.gauge;
+        let file = self.file.as_ref().filter(|_| !reader.tree().is_empty());
+        let file = file.map_or("not written yet".to_owned(), |file| file.display().to_string());
+        let (all, on_path) = (reader.tree().len(), reader.tree().active_path().len());
+        let mut words = vec![
+            entries(all),
+            format!("{} on the path", entries(on_path)),
+            format!("{} tokens sent", tokens(gauge.total_input)),
+            format!("{} received", tokens(gauge.total_output)),
+            money(gauge.cost),
+        ];
+        words.retain(|word| !word.is_empty());
+        let text = format!("{file}\n{}", words.join(" · "));
+        self.transcript.notice(NoticeLevel::Info, &text);
+    }
+
+    fn show_thinking(&mut self) {
+        let names: Vec<&str> = ThinkingLevel::ALL.into_iter().map(ThinkingLevel::as_str).collect();
+        let key = self.keymap.key_name(Action::CycleThinking);
+        let now = self.footer.thinking.as_str();
+        let names = names.join(", ");
+        let text = format!("thinking is {now}; /thinking takes {names}; {key} goes to the next");
+        self.transcript.notice(NoticeLevel::Info, &text);
     }
 
     /// What a key opens or does at once.
@@ -62,7 +166,8 @@ impl App {
                 None => self.status.hint("there is no answer to copy yet", now),
             },
             Action::OpenTree => self.open_tree(None, now),
-            _ => self.status.hint("not there yet", now),
+            Action::PickModel => self.effects.push(UiEffect::ListModels(None)),
+            _ => {}
         }
     }
 
@@ -99,11 +204,9 @@ impl App {
         }
         let length = |key: &str| plan.get(key).and_then(Value::as_array).map_or(0, Vec::len);
         let number = |key: &str| plan.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let entry =
-            |count: usize| if count == 1 { "1 entry".into() } else { format!("{count} entries") };
         let mut words = vec![
-            format!("would summarise {}", entry(length("summarize") + length("turnPrefix"))),
-            format!("keep {}", entry(length("kept"))),
+            format!("would summarise {}", entries(length("summarize") + length("turnPrefix"))),
+            format!("keep {}", entries(length("kept"))),
             format!("{} tokens now", tokens(number("tokensBefore"))),
         ];
         if plan.get("isSplitTurn").and_then(Value::as_bool) == Some(true) {
@@ -138,4 +241,8 @@ impl App {
         let title = format!("Context · {} of {}", tokens(gauge.tokens), tokens(gauge.window));
         self.push_overlay(Box::new(Pager::new(title, Document::Lines(lines))));
     }
+}
+
+fn entries(number: usize) -> String {
+    if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }
 }

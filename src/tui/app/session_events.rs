@@ -16,8 +16,9 @@ impl App {
     pub(super) fn session_event(&mut self, event: SessionEvent, now: Instant) {
         self.tell_overlays(|overlay| overlay.session(&event));
         match event {
-            SessionEvent::Opened { reader, file: _, cwd, warnings, read_only } => {
+            SessionEvent::Opened { reader, file, cwd, warnings, read_only } => {
                 self.cwd = cwd;
+                self.file = file;
                 self.footer.cwd = self.cwd_shown();
                 self.footer.read_only = read_only;
                 self.queue = Queue::default();
