@@ -2,6 +2,7 @@
 
 mod asking;
 mod failing;
+mod offline;
 mod remote;
 
 use super::*;
