@@ -231,6 +231,14 @@ impl ModelFacts {
 }
 
 impl ProviderFacts {
+    /// Whether it cannot be asked without a key: servers on this machine want none, nor do those of
+    /// the user for which none is configured.
+    #[must_use]
+    pub fn needs_key(&self) -> bool {
+        let keyed = self.api_key.is_some() || !self.api_key_env.0.is_empty();
+        keyed && self.local != Some(true)
+    }
+
     fn parse_models(&self) -> Result<Vec<ModelFacts>, String> {
         self.models.as_ref().map_or(Ok(Vec::new()), |models| {
             serde_json::from_str(models.get()).map_err(|error| error.to_string())

@@ -38,8 +38,7 @@ pub struct Http {
     local: OnceLock<Result<Client, String>>,
 }
 
-/// One POST whose answer is streamed.
-#[derive(Debug)]
+/// One POST whose answer is streamed. Has no `Debug`: its headers hold keys.
 pub struct Call {
     /// The provider's name, for messages.
     pub provider: String,

@@ -15,9 +15,7 @@ use super::catalogue::{LOCAL_GUESS, guessed_model, output_guess};
 use super::http::Http;
 use super::model::Model;
 
-/// How long a server may take to accept a connection.
-const CONNECT: Duration = Duration::from_millis(100);
-/// How long it may take to list its models.
+/// How long a server may take to accept a connection and list its models.
 const LIST: Duration = Duration::from_millis(150);
 /// How long it may take to tell more of a model: it is there, so this is worth a moment.
 const DETAILS: Duration = Duration::from_millis(500);
@@ -73,10 +71,14 @@ pub async fn find(http: &Http, servers: &[LocalServer]) -> Vec<Model> {
 }
 
 async fn ask(http: &Http, server: &LocalServer) -> Vec<Model> {
-    if !listens(&server.origin).await {
-        return Vec::new();
-    }
-    let Some(list) = get(http, &server.origin, "/v1/models", LIST).await else { return Vec::new() };
+    let listing = async {
+        // A bare connection first: where nobody listens no client is made.
+        if !listens(&server.origin).await {
+            return None;
+        }
+        get(http, &server.origin, "/v1/models", LIST).await
+    };
+    let Ok(Some(list)) = timeout(LIST, listing).await else { return Vec::new() };
     let entries = list.get("data").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut models: Vec<Model> = entries.iter().filter_map(|entry| listed(entry, server)).collect();
     match models.first().map(|model| model.provider.clone()).as_deref() {
@@ -107,7 +109,7 @@ async fn ask(http: &Http, server: &LocalServer) -> Vec<Model> {
 async fn listens(origin: &str) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else { return false };
-    matches!(timeout(CONNECT, TcpStream::connect((host, port))).await, Ok(Ok(_)))
+    TcpStream::connect((host, port)).await.is_ok()
 }
 
 async fn get(http: &Http, origin: &str, path: &str, limit: Duration) -> Option<Value> {

@@ -315,6 +315,27 @@ async fn p1_a_server_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
+async fn p1_azure_has_its_own_addresses_and_key_header() {
+    let server = ModelServer::start(Rules::default()).await;
+    let environment = [
+        ("AZURE_OPENAI_API_KEY", "azure-key-123"),
+        ("AZURE_OPENAI_ENDPOINT", &server.origin()),
+        ("AZURE_OPENAI_API_VERSION", "preview"),
+    ];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let files = RegistryFiles::default();
+    let registry = ProviderRegistry::new(&Settings::default(), environment.into(), files);
+    let model = registry.choose_model(Some("azure"), Some("gpt-5.1")).unwrap();
+    let bench = Bench { server, registry, model };
+    bench.server.push(Reply::says("hi"));
+    assert_eq!(bench.ask().await.unwrap().text(), "hi");
+    let request = bench.server.requests().pop().unwrap();
+    assert_eq!(request.path, "/openai/v1/responses");
+    assert_eq!(request.headers["api-key"], "azure-key-123");
+    assert!(request.headers.get("authorization").is_none());
+}
+
+#[tokio::test]
 async fn p1_local_servers_are_found_and_asked_for_their_window() {
     use regrow::provider::http::Http;
     use regrow::provider::local::{self, LocalServer};

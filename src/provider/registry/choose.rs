@@ -42,7 +42,7 @@ impl ProviderRegistry {
     /// Whether nothing is configured, so that a server on this machine should be looked for.
     #[must_use]
     pub fn is_unconfigured(&self) -> bool {
-        self.wanted() == (None, None) && self.keyed_providers().is_empty()
+        self.wanted() == (None, None) && self.configured_providers().is_empty()
     }
 
     /// What the environment and the settings ask for. A model alone keeps its meaning: a provider
@@ -58,7 +58,7 @@ impl ProviderRegistry {
     fn default_model(&self) -> Result<Arc<Model>, ProviderError> {
         // A broken models.json is told, not passed over.
         self.catalogue()?;
-        if let Some(name) = self.keyed_providers().first() {
+        if let Some(name) = self.configured_providers().first() {
             return self.default_of(name);
         }
         let known = lock(&self.known).models.clone();
@@ -70,16 +70,18 @@ impl ProviderRegistry {
         })
     }
 
-    /// Providers that have a key, the preferred ones first.
-    fn keyed_providers(&self) -> Vec<String> {
+    /// Providers that somebody set up, the preferred ones first: they have a key, or the user's list
+    /// has models of theirs that need none.
+    fn configured_providers(&self) -> Vec<String> {
         let Ok(catalogue) = self.catalogue() else { return Vec::new() };
         let others = catalogue.names().filter(|name| !PREFERRED.contains(name));
-        let has_key = |name: &&str| {
-            let facts = catalogue.provider(name);
-            let keyed = facts.is_some_and(|facts| self.key(name, facts).is_some());
-            keyed && self.is_usable(name)
+        let is_set_up = |name: &&str| {
+            let Some(facts) = catalogue.provider(name) else { return false };
+            let keyed = self.key(name, facts).is_some();
+            let listed = || !facts.needs_key() && !catalogue.models(name).is_empty();
+            self.is_usable(name) && (keyed || listed())
         };
-        PREFERRED.iter().copied().chain(others).filter(has_key).map(str::to_owned).collect()
+        PREFERRED.iter().copied().chain(others).filter(is_set_up).map(str::to_owned).collect()
     }
 
     fn named(
@@ -173,7 +175,7 @@ impl ProviderRegistry {
     /// An error for a provider that cannot be asked for want of a key or an address.
     fn usable_or_error(&self, provider: &str) -> Result<(), ProviderError> {
         let Some(facts) = self.catalogue()?.provider(provider) else { return Ok(()) };
-        if facts.local != Some(true) && self.key(provider, facts).is_none() {
+        if facts.needs_key() && self.key(provider, facts).is_none() {
             return Err(self.no_key(provider, facts));
         }
         if self.base_url(facts).0.is_empty() {
@@ -349,6 +351,21 @@ mod tests {
         let error = broken.choose_model(None, None).unwrap_err().message;
         assert!(error.contains("models.json") && error.contains("bseUrl"), "{error}");
         assert_eq!(broken.warnings().len(), 1);
+    }
+
+    #[test]
+    fn p1_a_server_of_the_user_that_wants_no_key_needs_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let models = folder.path().join("models.json");
+        let list =
+            r#"{"providers": {"lab": {"baseUrl": "http://lab/v1", "models": [{"id": "m"}]}}}"#;
+        std::fs::write(&models, list).unwrap();
+        let files = RegistryFiles { models: Some(models), keys: None };
+        let registry = ProviderRegistry::new(&Settings::default(), [].into(), files);
+        assert_eq!(chosen(&registry, "", ""), "lab/m");
+        assert!(!registry.is_unconfigured());
+        let model = registry.choose_model(None, None).unwrap();
+        assert!(registry.provider_for(&model).is_ok());
     }
 
     #[test]

@@ -255,7 +255,7 @@ impl ProviderRegistry {
         let Ok(catalogue) = self.catalogue() else { return false };
         catalogue.provider(name).is_some_and(|facts| {
             let reachable = !self.base_url(facts).0.is_empty();
-            reachable && (facts.local == Some(true) || self.key(name, facts).is_some())
+            reachable && (!facts.needs_key() || self.key(name, facts).is_some())
         })
     }
 
@@ -305,7 +305,7 @@ impl ProviderRegistry {
             return Ok(Endpoint { provider: name.clone(), base_url, ..Endpoint::default() });
         };
         let key = self.key(name, facts);
-        if key.is_none() && facts.local != Some(true) {
+        if key.is_none() && facts.needs_key() {
             return Err(self.no_key(name, facts));
         }
         let headers = facts
