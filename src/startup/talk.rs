@@ -30,6 +30,7 @@ use crate::settings::file::{Places, Resolved, environment, load, project_root};
 use crate::settings::layers::Override;
 use crate::settings::trust;
 use crate::tool::builtin::builtin;
+use crate::tool::permission::rule_problems;
 use crate::tui::ExitReason;
 
 /// Runs a conversation on the screen, or one prompt without it.
@@ -231,6 +232,7 @@ pub(super) fn make_session(
     let registry = Arc::new(registry);
     let estimator = Estimator::default();
     warnings.extend(registry.warnings());
+    warnings.extend(rule_problems(&settings.permissions));
     let provider = args.provider.as_deref().or(settings.provider.as_deref());
     let model = args.model.as_deref().or(settings.model.as_deref());
     let model = registry.choose_model(provider, model)?;

@@ -43,8 +43,12 @@ const PSEUDO: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub(crate) fn builder(root: &Path) -> WalkBuilder {
     // A link given as the root is meant to be followed; links below it are not.
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    // Outside a repository the .gitignore of a folder above says nothing about this one: people keep
+    // one with `*` in their home.
+    let in_repository = root.ancestors().any(|folder| folder.join(".git").exists());
     let mut builder = WalkBuilder::new(root);
     builder
+        .parents(in_repository)
         .hidden(false)
         .require_git(false)
         .follow_links(false)

@@ -52,12 +52,12 @@ pub enum Judgement {
     },
 }
 
-/// Says whether a rule of the settings can be read.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn check_rule(rule: &str) -> Result<(), String> {
-    Rule::parse(rule).map(|_| ())
+/// What is wrong with the rules of the settings, a sentence each. A rule that allows and cannot be
+/// read allows nothing; one that forbids makes everything a question.
+#[must_use]
+pub fn rule_problems(settings: &PermissionSettings) -> Vec<String> {
+    let rules = settings.allow.iter().chain(&settings.deny);
+    rules.filter_map(|rule| Rule::parse(rule).err()).collect()
 }
 
 /// Judges a call. Paths in `effect` and `workspace` must be real paths, links followed; paths that a

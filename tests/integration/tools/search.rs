@@ -40,6 +40,17 @@ async fn a2_grep_honours_gitignore_and_looks_into_hidden_files() {
 }
 
 #[tokio::test]
+async fn a2_a_gitignore_above_counts_only_within_a_repository() {
+    let bench = Bench::new();
+    bench.put(".gitignore", "*\n!sub\n");
+    bench.put("sub/a.rs", "needle\n");
+    assert_eq!(bench.ok("find", json!({"pattern": "*.rs", "path": "sub"})).await.text, "sub/a.rs");
+    bench.put(".git/HEAD", "");
+    let found = bench.ok("find", json!({"pattern": "*.rs", "path": "sub"})).await;
+    assert!(found.text.starts_with("Nothing matches"), "{}", found.text);
+}
+
+#[tokio::test]
 async fn a2_grep_options_do_what_they_say() {
     let bench = project();
     let text = async |arguments| bench.ok("grep", arguments).await.text;
