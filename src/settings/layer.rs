@@ -40,10 +40,10 @@ pub struct SettingsLayer {
     pub summarization: SummarizationLayer,
     /// what may be done without asking
     pub permissions: PermissionsLayer,
-    /// programs that watch, change or stop what happens
+    /// programs that watch, change or stop what happens; without effect in this version
     #[schemars(extend("x-needsTrust" = true, "x-adds" = true))]
     pub hooks: Option<Vec<HookLayer>>,
-    /// model servers of your own, by group, such as `custom`
+    /// model servers of your own, by group; without effect in this version, use `models.json`
     #[schemars(extend("x-needsTrust" = true))]
     pub endpoints: Option<BTreeMap<String, Vec<EndpointLayer>>>,
     /// folder of session files

@@ -11,6 +11,7 @@
 
 mod protocols;
 mod providers;
+mod readme;
 mod sessions;
 mod settings;
 mod support;
