@@ -39,6 +39,25 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show the tree of a session
+    Tree {
+        /// A path, an id or the beginning of one
+        session: String,
+        /// One JSON object a line, in file order
+        #[arg(long)]
+        json: bool,
+        /// Show abandoned branches in full
+        #[arg(long)]
+        all: bool,
+    },
+    /// Say what is damaged in a session's file, and repair a copy of it
+    Doctor {
+        /// A path, an id or the beginning of one
+        session: String,
+        /// Repair the file itself, after a backup
+        #[arg(long)]
+        fix: bool,
+    },
     /// Show exactly what a model would be sent now, and what fills it
     Context {
         /// A path, an id or the beginning of one

@@ -80,6 +80,75 @@ pub(super) fn tree(wanted: &str, all: bool, json: bool) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
+/// `regrow tree`.
+pub(super) fn tree(wanted: &str, json: bool, all: bool) -> anyhow::Result<ExitCode> {
+    let opened = open(wanted, Access::ReadOnly)?;
+    tell(&opened.warnings)?;
+    let reader = opened.store.reader();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if json {
+        write_tree_json(reader, &mut out)?;
+    } else {
+        let branches = if all { Branches::Unfolded } else { Branches::Folded };
+        let columns = terminal_width();
+        let how = TreeText { columns, now: SystemStamper.now(), branches };
+        write_tree_text(reader, &how, &mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Columns of the terminal, or a usual width when the text goes elsewhere.
+fn terminal_width() -> usize {
+    let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
+    size.and_then(Result::ok).map_or(100, |(columns, _)| usize::from(columns))
+}
+
+/// `regrow doctor`: what is wrong with a file, and a copy of all that can be read. Nothing is ever
+/// deleted: with `--fix` the damaged file stays as `<name>.damaged`.
+pub(super) fn doctor(wanted: &str, fix: bool) -> anyhow::Result<ExitCode> {
+    let opened = open(wanted, Access::ReadOnly)?;
+    let path = opened.store.path().context("this session has no file")?.to_path_buf();
+    let entries = opened.store.reader().tree().len();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}: {entries} entries can be read", path.display())?;
+    if opened.warnings.is_empty() {
+        writeln!(out, "nothing is damaged")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for warning in &opened.warnings {
+        writeln!(out, "  {warning}")?;
+    }
+    let copy = beside(&path, "repaired");
+    let reader = opened.store.reader();
+    let leaf = reader.tree().leaf();
+    let source = Source { reader, header: opened.store.header(), leaf };
+    let mut file = create_private_file(&copy)
+        .with_context(|| format!("cannot write {} (is it there already?)", copy.display()))?;
+    let problems = crate::export::export(Format::Jsonl, &source, Secrets::Keep, &mut file)?;
+    file.sync_all()?;
+    for problem in problems {
+        writeln!(out, "  {problem}")?;
+    }
+    if !fix {
+        writeln!(out, "repaired copy: {}", copy.display())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Nobody may be writing while the file is replaced.
+    drop(opened);
+    let lock = SessionLock::acquire(&path)?;
+    let damaged = beside(&path, "damaged");
+    if damaged.exists() {
+        bail!("{} is there already; the repaired copy is {}", damaged.display(), copy.display());
+    }
+    std::fs::hard_link(&path, &damaged)
+        .with_context(|| format!("cannot keep the damaged file as {}", damaged.display()))?;
+    std::fs::rename(&copy, &path)?;
+    drop(lock);
+    writeln!(out, "repaired; the damaged file is {}", damaged.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// `regrow context`.
 pub(super) fn context(
     wanted: &str,
@@ -273,8 +342,8 @@ pub(super) fn import(file: &Path) -> anyhow::Result<ExitCode> {
     if target.exists() {
         bail!("{} is there already", target.display());
     }
-    crate::session::store::place::create_private_dir(&dir)?;
-    let mut copy = crate::session::store::place::create_private_file(&target)
+    create_private_dir(&dir)?;
+    let mut copy = create_private_file(&target)
         .with_context(|| format!("cannot write {}", target.display()))?;
     std::io::copy(&mut File::open(file)?, &mut copy)?;
     copy.sync_all()?;
