@@ -39,17 +39,6 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show the tree of a session
-    Tree {
-        /// A path, an id or the beginning of one
-        session: String,
-        /// One JSON object a line, in file order
-        #[arg(long)]
-        json: bool,
-        /// Show abandoned branches in full
-        #[arg(long)]
-        all: bool,
-    },
     /// Say what is damaged in a session's file, and repair a copy of it
     Doctor {
         /// A path, an id or the beginning of one
@@ -144,6 +133,12 @@ pub struct TalkArgs {
     /// Go on with the newest session of this folder
     #[arg(short, long = "continue", conflicts_with_all = ["session", "tour", "no_session"])]
     pub continue_last: bool,
+    /// Choose a session to go on with
+    #[arg(short, long, conflicts_with_all = ["session", "continue_last", "tour", "no_session"])]
+    pub resume: bool,
+    /// Go on in a copy of a session: a file, an id, or the beginning of an id
+    #[arg(long, value_name = "PATH|ID", conflicts_with_all = ["session", "continue_last", "tour", "no_session"])]
+    pub fork: Option<String>,
     /// Open a session: a file, an id, or the beginning of an id
     #[arg(long, value_name = "PATH|ID", conflicts_with_all = ["tour", "no_session"])]
     pub session: Option<String>,

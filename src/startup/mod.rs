@@ -26,7 +26,6 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         None => talk::talk(&cli.talk),
         Some(Command::Sessions { all, json }) => sessions::list(all, json),
         Some(Command::Tree { session, all, json }) => sessions::tree(&session, all, json),
-        Some(Command::Tree { session, json, all }) => sessions::tree(&session, json, all),
         Some(Command::Doctor { session, fix }) => sessions::doctor(&session, fix),
         Some(Command::Context { session, leaf, model, json }) => {
             sessions::context(&session, leaf.as_deref(), model.as_deref(), json)

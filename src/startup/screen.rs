@@ -25,7 +25,19 @@ use crate::tui::cell::Welcome;
 use crate::tui::keymap::KeyMap;
 use crate::tui::outside::{OpenSession, Outside};
 use crate::tui::theme::{ColorDepth, Theme};
-use crate::tui::{self, ExitReason, TuiOptions};
+use crate::tui::{self, ExitReason, FirstThing, TuiOptions};
+
+/// What happens at once: the prompt of the command line, or the choice of a session (`--resume`).
+pub(super) fn first_thing(prompt: Option<Prompt>, resume: bool) -> FirstThing {
+    match prompt {
+        _ if resume => FirstThing::ChooseSession,
+        None => FirstThing::Nothing,
+        Some(Prompt { text, images }) => {
+            let delivery = Delivery::FollowUp;
+            FirstThing::Send(SessionCommand::Prompt { text, images, delivery })
+        }
+    }
+}
 
 /// Shows a session on the screen until it is left.
 ///
@@ -33,7 +45,7 @@ use crate::tui::{self, ExitReason, TuiOptions};
 /// The theme or the key map cannot be used, or the terminal is gone.
 pub(super) async fn show(
     handle: SessionHandle,
-    prompt: Option<Prompt>,
+    first: FirstThing,
     settings: &Settings,
     folders: &Folders,
     registry: Arc<ProviderRegistry>,
@@ -46,11 +58,7 @@ pub(super) async fn show(
         welcome: welcome(),
         branch_summary: settings.branch_summary.clone(),
         clock: || SystemStamper.now(),
-        first: prompt.map(|Prompt { text, images }| SessionCommand::Prompt {
-            text,
-            images,
-            delivery: Delivery::FollowUp,
-        }),
+        first,
         history_file: Some(folders.state.join("history.jsonl")),
         home: etcetera::home_dir().ok(),
         outside: Arc::new(Program { registry, sessions: folders.data.join("sessions") }),

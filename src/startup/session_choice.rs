@@ -10,7 +10,7 @@ use crate::ids::Stamper;
 use crate::session::entry::SessionHeader;
 use crate::session::listing;
 use crate::session::store::place::{create_private_dir, create_private_file};
-use crate::session::store::{Access, Opened, SessionStore, StoreError};
+use crate::session::store::{Access, ForkScope, Opened, SessionStore, StoreError};
 
 /// The session that shows what a tree is (`--tour`).
 const TOUR: &str = include_str!("../../assets/sessions/tour.jsonl");
@@ -44,6 +44,11 @@ pub(super) fn choose_session(
         Some(copy_tour(dir, header())?)
     } else if let Some(wanted) = &args.session {
         Some(listing::find(wanted, &[dir, all])?)
+    } else if let Some(wanted) = &args.fork {
+        let original = listing::find(wanted, &[dir, all])?;
+        let Opened { store, .. } = SessionStore::open(&original, Access::ReadOnly, estimator)?;
+        let leaf = store.reader().tree().leaf();
+        Some(store.fork(leaf, ForkScope::Path, dir, stamper)?)
     } else if args.continue_last {
         listing::list(dir).sessions.into_iter().next().map(|session| session.path)
     } else {

@@ -21,7 +21,9 @@ use crate::export::tree::{Branches, TreeText, write_tree_json, write_tree_text};
 use crate::export::{Format, Secrets, Source};
 use crate::ids::{EntryId, Stamper};
 use crate::session::listing::{self, ListedSession};
+use crate::session::lock::SessionLock;
 use crate::session::report::ContextReport;
+use crate::session::store::place::{beside, create_private_dir, create_private_file};
 use crate::session::store::{Access, Opened, SessionStore};
 use crate::settings::Settings;
 use crate::settings::file::load;
@@ -78,30 +80,6 @@ pub(super) fn tree(wanted: &str, all: bool, json: bool) -> anyhow::Result<ExitCo
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// `regrow tree`.
-pub(super) fn tree(wanted: &str, json: bool, all: bool) -> anyhow::Result<ExitCode> {
-    let opened = open(wanted, Access::ReadOnly)?;
-    tell(&opened.warnings)?;
-    let reader = opened.store.reader();
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    if json {
-        write_tree_json(reader, &mut out)?;
-    } else {
-        let branches = if all { Branches::Unfolded } else { Branches::Folded };
-        let columns = terminal_width();
-        let how = TreeText { columns, now: SystemStamper.now(), branches };
-        write_tree_text(reader, &how, &mut out)?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Columns of the terminal, or a usual width when the text goes elsewhere.
-fn terminal_width() -> usize {
-    let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
-    size.and_then(Result::ok).map_or(100, |(columns, _)| usize::from(columns))
 }
 
 /// `regrow doctor`: what is wrong with a file, and a copy of all that can be read. Nothing is ever

@@ -67,13 +67,19 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
             look_for_local_model(&started.handle, started.registry.clone());
         }
         let end = if on_screen {
-            screen::show(started.handle, prompt, &settings, &folders, started.registry).await.map(
-                |reason| match reason {
-                    ExitReason::Quit => RunEnd::Answered,
-                    ExitReason::Signal => RunEnd::Interrupted,
-                    ExitReason::SessionLost => RunEnd::Failed,
-                },
+            screen::show(
+                started.handle,
+                screen::first_thing(prompt, args.resume),
+                &settings,
+                &folders,
+                started.registry,
             )
+            .await
+            .map(|reason| match reason {
+                ExitReason::Quit => RunEnd::Answered,
+                ExitReason::Signal => RunEnd::Interrupted,
+                ExitReason::SessionLost => RunEnd::Failed,
+            })
         } else {
             show(args, started.handle, prompt).await
         };

@@ -43,6 +43,7 @@ pub mod wrap;
 
 use app::{App, AppOptions};
 use cell::Welcome;
+use effect::UiEffect;
 use effects::{Effects, ForLoop};
 use event::UiEvent;
 use input::{Keys, Signals};
@@ -88,14 +89,25 @@ pub struct TuiOptions {
     pub branch_summary: BranchSummarySettings,
     /// The time of day, for ages.
     pub clock: fn() -> Timestamp,
-    /// Sent at once.
-    pub first: Option<SessionCommand>,
+    /// What happens at once.
+    pub first: FirstThing,
     /// Where what is sent is remembered for later sessions; `None` for nowhere.
     pub history_file: Option<PathBuf>,
     /// The person's home, written `~`.
     pub home: Option<PathBuf>,
     /// The program around the screen.
     pub outside: Arc<dyn Outside>,
+}
+
+/// What the screen does as soon as it is there.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FirstThing {
+    /// Waits for the person.
+    Nothing,
+    /// Tells the session.
+    Send(SessionCommand),
+    /// Offers the sessions.
+    ChooseSession,
 }
 
 /// Why the screen was left.
@@ -130,10 +142,12 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
     let (sender, results) = mpsc::unbounded_channel();
     let commands = handle.commands.clone();
     let (theme, history_file) = (options.theme, options.history_file);
-    let effects = Effects::new(sender, commands, options.outside, theme, history_file);
-    if let Some(first) = options.first {
+    let mut effects = Effects::new(sender, commands, options.outside, theme, history_file);
+    match options.first {
+        FirstThing::Nothing => {}
         // A session that is gone already is noticed by its events ending.
-        let _ = handle.commands.send(first);
+        FirstThing::Send(command) => drop(handle.commands.send(command)),
+        FirstThing::ChooseSession => drop(effects.run(UiEffect::ListSessions(None))),
     }
     let main_loop = MainLoop {
         app,

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use ratatui::text::{Line, Span};
 use serde_json::Value;
 
 use super::App;
@@ -17,8 +16,10 @@ use crate::slash::{self, SlashAction};
 use crate::tui::action::Action;
 use crate::tui::amount::{count, money, tokens};
 use crate::tui::effect::UiEffect;
+use crate::tui::overlay::context::ContextView;
 use crate::tui::overlay::help;
-use crate::tui::overlay::pager::{Document, Pager};
+use crate::tui::overlay::models::{ModelChoice, ModelPicker};
+use crate::tui::overlay::sessions::{Place, SessionPicker};
 use crate::tui::overlay::tree::TreeOverlay;
 
 impl App {
@@ -96,32 +97,24 @@ impl App {
     }
 
     fn pick_model(&mut self, models: Vec<(Model, bool)>) {
-        let lines = models
-            .iter()
-            .map(|(model, usable)| {
-                let style = if *usable { self.theme.text } else { self.theme.dim };
-                let key = if *usable { "" } else { "  (no key)" };
-                let name = model.model_ref().to_string();
-                let window = tokens(model.context_window);
-                Line::styled(format!("{name:<50} {window:>8}{key}"), style)
-            })
-            .collect();
-        let pager = Pager::new("Models · /model NAME takes one", Document::Lines(lines));
-        self.push_overlay(Box::new(pager));
+        let choices = models.into_iter().map(|(model, usable)| ModelChoice { model, usable });
+        let current = self.footer.model.as_ref().map(|model| model.model_ref());
+        let picker = ModelPicker::new(choices.collect(), current.as_ref());
+        self.push_overlay(Box::new(picker));
     }
 
-    /// Offers the sessions on disk.
+    /// Offers the sessions on disk; `search` narrows them from the start.
     pub(super) fn sessions(&mut self, search: Option<String>, sessions: Vec<ListedSession>) {
-        let needle = search.unwrap_or_default().to_lowercase();
-        let named =
-            |session: &ListedSession| session.name.clone().unwrap_or_else(|| session.first.clone());
-        let lines = sessions
-            .iter()
-            .filter(|session| named(session).to_lowercase().contains(&needle))
-            .map(|session| Line::raw(format!("{}  {}", session.path.display(), named(session))))
-            .collect();
-        let pager = Pager::new("Sessions · /import FILE opens one", Document::Lines(lines));
-        self.push_overlay(Box::new(pager));
+        let place = Place {
+            cwd: self.cwd.display().to_string(),
+            home: self.home.clone(),
+            current: self.file.clone(),
+            now: (self.clock)(),
+        };
+        self.push_overlay(Box::new(SessionPicker::new(sessions, place)));
+        if let Some(search) = search {
+            self.top_overlay(|picker| picker.paste(&search));
+        }
     }
 
     /// `/session`: file, size, tokens, cost.
@@ -225,21 +218,10 @@ impl App {
 
     /// `/context`: what fills the window.
     pub(super) fn show_context(&mut self, report: &Value) {
-        let mut lines = Vec::new();
-        let fields = report.get("tokens").and_then(Value::as_object);
-        for (name, value) in fields.into_iter().flatten() {
-            let shown = match value {
-                Value::Number(number) => tokens(number.as_u64().unwrap_or_default()),
-                value => value.to_string(),
-            };
-            lines.push(Line::from(vec![
-                Span::raw(format!("  {name:<20}")),
-                Span::styled(format!("{shown:>10}"), self.theme.accent),
-            ]));
+        match ContextView::new(report) {
+            Ok(view) => self.push_overlay(Box::new(view)),
+            Err(error) => self.error(&format!("the report cannot be shown: {error}")),
         }
-        let gauge = self.footer.gauge;
-        let title = format!("Context · {} of {}", tokens(gauge.tokens), tokens(gauge.window));
-        self.push_overlay(Box::new(Pager::new(title, Document::Lines(lines))));
     }
 }
 
