@@ -139,7 +139,7 @@ fn preview_of_message(message: &Message) -> String {
 /// A tool call in a few words: its name and the argument that says most.
 #[must_use]
 pub fn preview_of_call(name: &str, arguments: &serde_json::Value) -> String {
-    let subject = ["path", "command", "pattern", "query", "name"]
+    let subject = ["command", "pattern", "query", "path", "name"]
         .iter()
         .find_map(|key| arguments.get(key).and_then(serde_json::Value::as_str));
     match subject {

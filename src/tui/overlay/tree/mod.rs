@@ -192,21 +192,22 @@ impl TreeOverlay {
     /// Brings outline and rows up to date. The selection stays on its entry.
     fn refresh(&mut self) {
         if std::mem::take(&mut self.stale) {
+            self.outline = Outline::new(&self.reader.tree());
             self.reshape();
         }
     }
 
+    /// Makes the rows again, for another filter or another tree.
     fn reshape(&mut self) {
         let selected = self.rows.lines().get(self.cursor).map(|line| line.node);
         let folds = self.rows.folds();
         let reader = self.reader.clone();
         let tree = reader.tree();
-        self.outline = Outline::new(&tree);
         self.rows = Rows::new(&tree, &self.outline, self.filter, &folds);
         self.preview.forget();
         drop(tree);
         if let Some(search) = &mut self.search {
-            search.sort(&|index| self.rows.place(index));
+            search.sort(&self.rows);
         }
         self.cursor = selected.and_then(|node| self.rows.line_of(node)).unwrap_or_default();
     }
@@ -262,7 +263,7 @@ impl TreeOverlay {
             Some(search) => search,
             none => none.insert(Search::new(&self.reader.tree())),
         };
-        search.look_for(query, &|index| self.rows.place(index));
+        search.look_for(query, &self.rows);
         self.rows.set_folds(&folds);
         let start = self.rows.place(from).unwrap_or_default();
         let hits = search.hits();
@@ -394,7 +395,7 @@ impl Overlay for TreeOverlay {
         self.refresh();
         let Some(search) = &mut self.search else { return Outcome::Ignored };
         let nothing_yet = search.hits().is_empty();
-        if !search.add(hits, &|index| self.rows.place(index)) {
+        if !search.add(hits, &self.rows) {
             return Outcome::Ignored;
         }
         // The first hit is gone to as if it had been found at once; later ones never move anything.

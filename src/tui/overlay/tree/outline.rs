@@ -13,6 +13,9 @@ pub struct Outline {
     facts: Vec<Facts>,
     leaf: Option<NodeIndex>,
     counted: u32,
+    /// By entry: the filters that show it.
+    visibility: Vec<u8>,
+    summaries: Vec<NodeIndex>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +91,7 @@ impl Outline {
             order: Vec::with_capacity(tree.len()),
             facts: vec![nothing; tree.len()],
             leaf: leaf_shown(tree),
-            counted: 0,
+            ..Self::default()
         };
         let mut on_path = vec![false; tree.len()];
         for index in tree.leaf().into_iter().flat_map(|leaf| tree.ancestors(leaf)) {
@@ -96,6 +99,7 @@ impl Outline {
         }
         outline.descend(tree, &on_path);
         outline.gather();
+        outline.visibility = super::rows::visibility(tree, &outline);
         outline
     }
 
@@ -105,6 +109,9 @@ impl Outline {
         open.reverse();
         while let Some(index) = open.pop() {
             let node = tree.node(index);
+            if matches!(node.kind, NodeKind::BranchSummary { from: Some(_) }) {
+                self.summaries.push(index);
+            }
             let parent = tree.parent(index);
             let above = parent.map(|parent| self.facts[parent.get()]);
             let own = if is_metadata(&node.kind) {
@@ -157,6 +164,16 @@ impl Outline {
     #[must_use]
     pub const fn leaf(&self) -> Option<NodeIndex> {
         self.leaf
+    }
+
+    /// Whether a filter with this bit shows an entry.
+    pub(super) fn is_shown_by(&self, index: NodeIndex, bit: u8) -> bool {
+        self.visibility[index.get()] & bit != 0
+    }
+
+    /// The branch summaries that are entries of their own.
+    pub(super) fn summaries(&self) -> &[NodeIndex] {
+        &self.summaries
     }
 
     /// How many entries of the whole tree count.

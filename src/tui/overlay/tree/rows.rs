@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::outline::{Outline, is_metadata};
-use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
+use crate::session::tree::{Node, NodeIndex, NodeKind, SessionTree};
 
 /// Which entries have a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,20 +50,35 @@ impl Filter {
         }
     }
 
-    fn shows(self, tree: &SessionTree, outline: &Outline, index: NodeIndex) -> bool {
-        let kind = &tree.node(index).kind;
-        match self {
-            Self::All => true,
-            Self::UserOnly => matches!(kind, NodeKind::User),
-            Self::Labelled => tree.label(index).is_some(),
-            Self::NoTools if matches!(kind, NodeKind::ToolResult { .. }) => false,
-            Self::Default | Self::NoTools => {
-                !is_metadata(kind)
-                    && !hides_behind_calls(tree, outline, index)
-                    && !titles_a_branch(tree, outline, index)
-            }
-        }
+    /// Its bit in [`visibility`].
+    const fn bit(self) -> u8 {
+        1 << self as u8
     }
+}
+
+/// By entry: the filters that show it, as bits. Decided once per tree, so that another filter costs no
+/// look at the entries themselves.
+pub(super) fn visibility(tree: &SessionTree, outline: &Outline) -> Vec<u8> {
+    let of_entry = |(index, node): (NodeIndex, &Node)| {
+        let mut shown = Filter::All.bit();
+        if matches!(node.kind, NodeKind::User) {
+            shown |= Filter::UserOnly.bit();
+        }
+        if tree.label(index).is_some() {
+            shown |= Filter::Labelled.bit();
+        }
+        let is_shown = !is_metadata(&node.kind)
+            && !hides_behind_calls(tree, outline, index)
+            && !titles_a_branch(tree, outline, index);
+        if is_shown {
+            shown |= Filter::Default.bit();
+        }
+        if is_shown && !matches!(node.kind, NodeKind::ToolResult { .. }) {
+            shown |= Filter::NoTools.bit();
+        }
+        shown
+    };
+    tree.nodes().map(of_entry).collect()
 }
 
 /// Whether an entry is the summary of another branch, and so has its row there as that branch's
@@ -177,9 +192,9 @@ impl Rows {
     /// Shapes a tree. Abandoned branches are folded and the active path is not, but for `folds`.
     #[must_use]
     pub fn new(tree: &SessionTree, outline: &Outline, filter: Filter, folds: &Folds) -> Self {
-        let kinship = Kinship::new(tree, outline, filter);
+        let kinship = Kinship::new(outline, filter);
         let mut rows = Self { places: vec![None; tree.len()], ..Self::default() };
-        rows.grow(tree, outline, &kinship);
+        rows.grow(outline, &kinship);
         rows.place_hidden(tree, outline, &kinship);
         rows.name_branches(tree, outline, &kinship);
         rows.set_folds(folds);
@@ -197,7 +212,7 @@ impl Rows {
     }
 
     /// Walks from the roots down and makes a segment of every run.
-    fn grow(&mut self, tree: &SessionTree, outline: &Outline, kinship: &Kinship) {
+    fn grow(&mut self, outline: &Outline, kinship: &Kinship) {
         struct Start {
             head: NodeIndex,
             parent: Option<u32>,
@@ -227,7 +242,7 @@ impl Rows {
             loop {
                 self.places[last.get()] = Some(self.entries.len() as u32);
                 self.entries.push(last);
-                if about.is_none() && matches!(tree.node(last).kind, NodeKind::User) {
+                if about.is_none() && outline.is_shown_by(last, Filter::UserOnly.bit()) {
                     about = Some(last);
                 }
                 match kinship.children(Some(last)) {
@@ -279,8 +294,7 @@ impl Rows {
     /// Puts each branch summary at the branch that it speaks of: the one which holds the leaf that
     /// was left, and which the summary itself is not part of.
     fn name_branches(&mut self, tree: &SessionTree, outline: &Outline, kinship: &Kinship) {
-        let Kinship { shown, summaries, .. } = kinship;
-        for summary in summaries {
+        for summary in outline.summaries() {
             let Some(left) = leaf_left(tree, *summary) else { continue };
             let Some(place) = self.places[left.get()] else { continue };
             let apart = |rows: &Self, segment: u32| {
@@ -299,7 +313,7 @@ impl Rows {
             let named = &mut self.segments[segment as usize];
             if named.is_branch {
                 named.summary = named.summary.max(Some(*summary));
-                if shown[summary.get()] != Some(*summary) {
+                if kinship.shown[summary.get()] != Some(*summary) {
                     self.places[summary.get()] = Some(named.run.start);
                 }
             }
@@ -511,24 +525,20 @@ struct Kinship {
     /// Children lists one after the other; `starts` says where each begins. The roots come first.
     children: Vec<NodeIndex>,
     starts: Vec<u32>,
-    summaries: Vec<NodeIndex>,
 }
 
 impl Kinship {
-    fn new(tree: &SessionTree, outline: &Outline, filter: Filter) -> Self {
-        let mut shown = vec![None; tree.len()];
-        let mut counts = vec![0_u32; tree.len() + 2];
-        let mut summaries = Vec::new();
+    fn new(outline: &Outline, filter: Filter) -> Self {
+        let entries = outline.order().len();
+        let mut shown = vec![None; entries];
+        let mut counts = vec![0_u32; entries + 2];
         let slot = |above: Option<NodeIndex>| above.map_or(0, |above| above.get() + 1);
         let above = |shown: &[Option<NodeIndex>], index: NodeIndex| {
             outline.parent(index).and_then(|parent| shown[parent.get()])
         };
         for index in outline.order() {
-            if matches!(tree.node(*index).kind, NodeKind::BranchSummary { from: Some(_) }) {
-                summaries.push(*index);
-            }
             let above = above(&shown, *index);
-            shown[index.get()] = if filter.shows(tree, outline, *index) {
+            shown[index.get()] = if outline.is_shown_by(*index, filter.bit()) {
                 counts[slot(above) + 1] += 1;
                 Some(*index)
             } else {
@@ -548,7 +558,7 @@ impl Kinship {
                 *place += 1;
             }
         }
-        Self { shown, children, starts, summaries }
+        Self { shown, children, starts }
     }
 
     fn children(&self, of: Option<NodeIndex>) -> &[NodeIndex] {

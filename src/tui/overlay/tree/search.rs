@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
+use super::rows::Rows;
 use crate::message::{Block, Content, Message};
 use crate::session::entry::{EntryBody, SessionEntry};
 use crate::session::reader::SessionReader;
@@ -69,7 +70,7 @@ impl Needle {
 
 /// Appends `text` without its case. Text in scripts without case costs no more than a copy.
 fn fold_into(text: &str, folded: &mut String) {
-    if !text.bytes().any(|byte| matches!(byte, 0xC2..=0xE2 | 0xEA | 0xEF..)) {
+    if !may_have_case(text.as_bytes()) {
         let from = folded.len();
         folded.push_str(text);
         folded[from..].make_ascii_lowercase();
@@ -82,6 +83,19 @@ fn fold_into(text: &str, folded: &mut String) {
             _ => folded.extend(character.to_lowercase()),
         }
     }
+}
+
+/// Whether UTF-8 may hold letters with case besides ASCII. Punctuation, Hangul, kana, Han and emoji
+/// are told apart by their first two bytes.
+fn may_have_case(bytes: &[u8]) -> bool {
+    bytes.iter().zip(bytes.iter().skip(1).chain([&0])).any(|(byte, next)| match byte {
+        0xC2..=0xE1 => true,
+        0xE2 => matches!(next, 0x84 | 0x85 | 0x92 | 0x93 | 0xB0..=0xB4),
+        0xEA => *next < 0xB0,
+        0xEF => matches!(next, 0xAC | 0xBC),
+        0xF0 => *next != 0x9F,
+        _ => false,
+    })
 }
 
 /// What is said in the previews and labels of all entries, without case, one line an entry.
@@ -119,7 +133,8 @@ impl PreviewIndex {
         let mut entry = 0;
         while let Some(found) = bytes.get(from..).and_then(|rest| finder.find(rest)) {
             let found = (from + found) as u32;
-            entry += self.ends[entry..].partition_point(|end| *end <= found);
+            // Hits tend to be near each other, so a walk beats a binary search.
+            entry += self.ends[entry..].iter().take_while(|end| **end <= found).count();
             let Some(end) = self.ends.get(entry) else { break };
             hits.push(NodeIndex::new(entry));
             from = *end as usize;
@@ -270,33 +285,36 @@ impl Search {
         }
     }
 
-    /// Looks for another text; `place` says where an entry stands among the rows.
-    pub fn look_for(&mut self, query: &str, place: &dyn Fn(NodeIndex) -> Option<u32>) {
+    /// Looks for another text.
+    pub fn look_for(&mut self, query: &str, rows: &Rows) {
         query.clone_into(&mut self.query);
         self.needle = Needle::new(query);
         self.done = self.needle.is_none();
         self.hits = self.needle.as_ref().map_or_else(Vec::new, |needle| self.index.hits(needle));
-        self.sort(place);
+        self.sort(rows);
     }
 
     /// Takes what was found in bodies, if it answers this search. Gives whether it did.
-    pub fn add(&mut self, found: &BodyHits, place: &dyn Fn(NodeIndex) -> Option<u32>) -> bool {
+    pub fn add(&mut self, found: &BodyHits, rows: &Rows) -> bool {
         if found.query != self.query || self.needle.is_none() {
             return false;
         }
         self.done |= found.done;
         self.hits.extend_from_slice(&found.nodes);
-        self.sort(place);
+        self.sort(rows);
         true
     }
 
-    /// Brings the hits into the order of the rows, each row once.
-    pub fn sort(&mut self, place: &dyn Fn(NodeIndex) -> Option<u32>) {
-        let mut placed: Vec<(u32, NodeIndex)> =
-            self.hits.iter().filter_map(|hit| place(*hit).map(|place| (place, *hit))).collect();
-        placed.sort_unstable();
-        placed.dedup_by_key(|(place, _)| *place);
-        self.hits = placed.into_iter().map(|(_, hit)| hit).collect();
+    /// Brings the hits into the order of the rows, each row once. Linear, whatever the order.
+    pub fn sort(&mut self, rows: &Rows) {
+        let mut by_place = vec![None; rows.entries().len()];
+        for hit in &self.hits {
+            let place = rows.place(*hit).and_then(|place| by_place.get_mut(place as usize));
+            if let Some(place) = place {
+                place.get_or_insert(*hit);
+            }
+        }
+        self.hits = by_place.into_iter().flatten().collect();
     }
 
     /// What was found, in the order of the rows.
@@ -309,6 +327,8 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::super::notation::Session;
+    use super::super::outline::Outline;
+    use super::super::rows::{Filter, Folds};
     use super::*;
 
     #[test]
@@ -318,6 +338,7 @@ mod tests {
             ("한국", "이 한국어 한국", vec![(4, 10), (14, 20)]),
             ("É", "café", vec![(3, 5)]),
             ("i", "İi", vec![(0, 2), (2, 3)]),
+            ("ｆ", "가…🎉Ｆ", vec![(10, 13)]),
             ("aa", "aaa", vec![(0, 2)]),
         ] {
             let needle = Needle::new(needle).unwrap();
@@ -333,10 +354,12 @@ mod tests {
         let session = Session::parse(
             "u1 user 'Fix the FORM' / a1 assistant 'done' / l1 label 'formal' of=a1 / u2 user 'x'",
         );
-        let mut search = Search::new(&session.tree());
-        search.look_for("form", &|index| Some(index.get() as u32));
+        let tree = session.tree();
+        let rows = Rows::new(&tree, &Outline::new(&tree), Filter::All, &Folds::new());
+        let mut search = Search::new(&tree);
+        search.look_for("form", &rows);
         assert_eq!(search.hits(), [session.at("u1"), session.at("a1"), session.at("l1")]);
-        search.look_for("formx", &|index| Some(index.get() as u32));
+        search.look_for("formx", &rows);
         assert!(search.hits().is_empty());
     }
 
