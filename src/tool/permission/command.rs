@@ -184,6 +184,7 @@ impl Judge<'_> {
             notes.push(OUTSIDE.to_owned());
         }
         if inner == Inner::Hidden && run.program().is_some() {
+            notes.retain(|note| note != notes::RUNS_CODE);
             notes.push("runs code that is not shown".to_owned());
         }
         let grant = Granted::Command(offered(run, &inner, notes.is_empty()));

@@ -4,6 +4,9 @@ use super::inner::{SHELLS, is_name};
 use super::shell::SimpleRun;
 use super::word::Word;
 
+/// Said of what runs code that is given to it.
+pub(super) const RUNS_CODE: &str = "runs code";
+
 /// Programs and what is said of them.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("deletes files", &["rm", "rmdir", "unlink", "shred", "srm", "trash", "truncate"]),
@@ -152,7 +155,7 @@ pub(super) fn of(run: &SimpleRun) -> Vec<&'static str> {
         |wanted: &[&str]| run.arguments().iter().any(|word| wanted.contains(&word.text.as_str()));
     let is_code = |(program, options): &(&str, &[&str])| *program == name && has(options);
     if INTERPRETERS.iter().any(is_code) || (SHELLS.contains(&name) && run.piped) {
-        notes.push("runs code");
+        notes.push(RUNS_CODE);
     }
     match name {
         "find" | "fd" if has(&["-delete"]) => notes.push("deletes files"),
@@ -164,7 +167,7 @@ pub(super) fn of(run: &SimpleRun) -> Vec<&'static str> {
             notes.push("rewrites history")
         }
         "sed" if has(&["-i", "--in-place"]) => notes.push("changes files"),
-        "eval" | "source" | "." => notes.push("runs code"),
+        "eval" | "source" | "." => notes.push(RUNS_CODE),
         _ => {}
     }
     if run.assignments.iter().any(|assignment| is_powerful(variable(assignment))) {

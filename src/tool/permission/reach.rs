@@ -95,7 +95,14 @@ pub(super) fn outside(run: &SimpleRun, place: &Place<'_>) -> Vec<PathBuf> {
     }
     let mut skip_pattern = PATTERN_FIRST.contains(&name);
     let mut found = Vec::new();
+    let mut speaks = false;
     for word in run.arguments() {
+        let spoken = std::mem::replace(&mut speaks, takes_text(name, &word.text));
+        // A pattern given by an option is not given again.
+        skip_pattern &= !matches!(word.text.as_str(), "-e" | "--expression" | "--regexp");
+        if spoken {
+            continue;
+        }
         if skip_pattern && !word.text.starts_with('-') {
             skip_pattern = false;
             continue;
@@ -107,6 +114,18 @@ pub(super) fn outside(run: &SimpleRun, place: &Place<'_>) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Whether an option is followed by a pattern, a script or a message.
+fn takes_text(program: &str, option: &str) -> bool {
+    match program {
+        "git" => matches!(option, "-m" | "--message" | "-S" | "-G" | "--grep" | "--author"),
+        pattern if PATTERN_FIRST.contains(&pattern) => {
+            matches!(option, "-e" | "-v" | "--expression" | "--regexp")
+                && !(option == "-v" && pattern.contains("grep"))
+        }
+        _ => false,
+    }
 }
 
 /// The parts of a word that can be paths: all of it, what follows `=`, what stands between `:`, and
