@@ -61,6 +61,13 @@ pub fn classify(failure: Failure<'_>) -> ProviderError {
     ProviderError { kind, message, status, retry_after }
 }
 
+/// Whether a server rejects the request for a picture in it (F68): the same request with
+/// placeholders in place of its pictures may then succeed.
+#[must_use]
+pub fn blames_an_image(error: &ProviderError) -> bool {
+    error.kind == ErrorKind::BadRequest && error.message.to_ascii_lowercase().contains("image")
+}
+
 fn sentence(
     failure: Failure<'_>,
     status: Option<u16>,
@@ -437,6 +444,22 @@ mod tests {
             "acme answered 502: 502 Bad Gateway"
         );
         assert!(failure(400, &"한".repeat(10_000)).message.chars().count() < 650);
+    }
+
+    #[test]
+    fn f68_a_rejected_picture_is_told_from_other_mistakes() {
+        for (status, message, expected) in [
+            (400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum", true),
+            (400, "Could not process image", true),
+            (400, "Unable to process input image. Please retry", true),
+            (404, "No endpoints found that support image input", true),
+            (400, "tools.0: schema is invalid", false),
+            (503, "image service unavailable", false),
+        ] {
+            let error =
+                failure(status, &serde_json::json!({"error": {"message": message}}).to_string());
+            assert_eq!(blames_an_image(&error), expected, "{error:?}");
+        }
     }
 
     #[test]
