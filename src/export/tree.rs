@@ -11,9 +11,10 @@ use crate::session::entry::EntryBody;
 use crate::session::reader::SessionReader;
 use crate::session::tree::{Node, NodeIndex, NodeKind, SessionTree};
 use crate::tui::overlay::tree::bodies::{Bodies, answer_of};
+use crate::tui::overlay::tree::filter::{Filter, only_calls};
 use crate::tui::overlay::tree::outline::Outline;
 use crate::tui::overlay::tree::paint::{Painter, entries};
-use crate::tui::overlay::tree::rows::{Filter, Folds, Rows, only_calls};
+use crate::tui::overlay::tree::rows::{Folds, Rows};
 use crate::tui::theme::Theme;
 
 /// How the text of a tree is written.

@@ -17,7 +17,7 @@ pub enum UiEffect {
     /// Look for a text in the bodies of all entries, in the background; what is found comes back as
     /// [`BodyHits`]. A new search ends the one that runs, an empty text only ends it.
     SearchBodies(String),
-    /// Delete another session's file. The person has agreed.
+    /// Move another session to the trash. The person has agreed.
     DeleteSession(PathBuf),
     /// Put text on the clipboard.
     Copy(String),

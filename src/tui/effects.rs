@@ -8,21 +8,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::cell::text_of;
 use super::colour::Colourer;
-use super::effect::{BodyHits, UiEffect};
+use super::effect::UiEffect;
 use super::event::UiEvent;
 use super::files::FileFinder;
 use super::highlight::CodeJob;
 use super::outside::{OpenSession, Outside};
+use super::overlay::tree::search::search_bodies;
 use super::theme::Theme;
 use crate::agent_session::command::SessionCommand;
+use crate::session::listing::move_to_trash;
 use crate::session::reader::SessionReader;
 use crate::session::tree::NodeIndex;
 use crate::slash::ExportRequest;
-
-/// Entries found that are told at once.
-const HITS_AT_ONCE: usize = 32;
 
 /// See the module.
 pub struct Effects {
@@ -95,8 +93,8 @@ impl Effects {
             UiEffect::LoadEntries(indexes) => self.load_entries(indexes),
             UiEffect::SearchBodies(query) => self.search_bodies(query),
             UiEffect::DeleteSession(file) => self.report(move || {
-                Some(match std::fs::remove_file(&file) {
-                    Ok(()) => UiEvent::Hint("deleted".to_owned()),
+                Some(match move_to_trash(&file) {
+                    Ok(_) => UiEvent::Hint("moved to the trash".to_owned()),
                     Err(error) => {
                         UiEvent::Failed(format!("cannot delete {}: {error}", file.display()))
                     }
@@ -163,10 +161,9 @@ impl Effects {
         let (newest, events) = (self.search.clone(), self.events.clone());
         self.report(move || {
             let is_newest = || newest.load(Ordering::SeqCst) == search;
-            let tell = |nodes, done| {
-                let _ = events.send(UiEvent::Found(BodyHits { query: query.clone(), nodes, done }));
-            };
-            search_bodies(&reader, &query, is_newest, tell);
+            search_bodies(&reader, &query, &|| !is_newest(), &mut |hits| {
+                let _ = events.send(UiEvent::Found(hits));
+            });
             None
         });
     }
@@ -235,41 +232,6 @@ impl Effects {
 
     #[cfg(not(feature = "clipboard"))]
     fn copy_natively(&self, _text: String) {}
-}
-
-/// Looks for a text in all bodies, in file order, and tells what is found bit by bit.
-fn search_bodies(
-    reader: &SessionReader,
-    query: &str,
-    is_newest: impl Fn() -> bool,
-    tell: impl Fn(Vec<NodeIndex>, bool),
-) {
-    let query = query.to_lowercase();
-    // Lines are JSON, so what is looked for may stand there escaped. A hit in the line is looked at
-    // closer: ids, signatures and pictures are not what the person means.
-    let escaped = serde_json::Value::from(query.as_str()).to_string();
-    let escaped = escaped.trim_matches('"').to_owned();
-    let holds = |index| {
-        let Ok(line) = reader.line(index) else { return false };
-        String::from_utf8_lossy(&line).to_lowercase().contains(&escaped)
-            && reader
-                .entry(index)
-                .is_ok_and(|entry| text_of(&entry).to_lowercase().contains(&query))
-    };
-    let count = reader.tree().len();
-    let mut found = Vec::new();
-    for index in (0..count).map(NodeIndex::new) {
-        if !is_newest() {
-            return;
-        }
-        if holds(index) {
-            found.push(index);
-        }
-        if found.len() >= HITS_AT_ONCE {
-            tell(std::mem::take(&mut found), false);
-        }
-    }
-    tell(found, true);
 }
 
 /// The branch that a folder is on: what `.git/HEAD` says, here or in a folder above.

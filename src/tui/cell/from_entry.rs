@@ -37,15 +37,6 @@ pub fn cells_of(entry: &SessionEntry, after: Option<u64>) -> Shown<'_> {
     })
 }
 
-/// Everything that an entry shows, as one text: for searching.
-#[must_use]
-pub fn text_of(entry: &SessionEntry) -> String {
-    match cells_of(entry, None) {
-        Shown::Cells(cells) => cells.iter().map(Cell::text).collect::<Vec<_>>().join("\n"),
-        Shown::Result(result) => result.content.text(),
-    }
-}
-
 fn cells_of_message(message: &Message) -> Vec<Cell> {
     match message {
         Message::User(user) => vec![Cell::User(UserCell::new(user))],

@@ -20,7 +20,7 @@ mod user;
 mod welcome;
 
 pub use answer::{answer, thinking};
-pub use from_entry::{Shown, cells_of, text_of};
+pub use from_entry::{Shown, cells_of};
 pub use notice::NoticeCell;
 pub use shell::ShellCell;
 pub use summary::SummaryCell;

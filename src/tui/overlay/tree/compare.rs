@@ -8,9 +8,9 @@ use std::sync::Arc;
 use ratatui::text::{Line, Span};
 
 use super::bodies::answer_of;
+use super::filter::only_calls;
 use super::outline::{Outline, Size};
 use super::paint::{age, size_in_words};
-use super::rows::only_calls;
 use crate::compaction::file_ops::FileOps;
 use crate::ids::Timestamp;
 use crate::message::{AssistantMessage, Message};

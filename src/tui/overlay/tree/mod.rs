@@ -27,16 +27,18 @@ use crate::tui::theme::Theme;
 
 use bodies::{Bodies, text_to_copy};
 use compare::Comparison;
+use filter::Filter;
 use keys::{TreeAction, action_of};
 use outline::Outline;
 use preview::Preview;
 use question::{Question, Wording};
-use rows::{Filter, Folds, Rows};
+use rows::{Folds, Rows};
 use search::Search;
 use view::Pane;
 
 pub(crate) mod bodies;
 mod compare;
+pub mod filter;
 mod go;
 mod keys;
 mod moves;

@@ -99,7 +99,7 @@ impl Outline {
         }
         outline.descend(tree, &on_path);
         outline.gather();
-        outline.visibility = super::rows::visibility(tree, &outline);
+        outline.visibility = super::filter::visibility(tree, &outline);
         outline
     }
 

@@ -8,8 +8,9 @@ use jiff::tz::TimeZone;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use super::filter::only_calls;
 use super::outline::{Outline, Size};
-use super::rows::{self, Guide, Part, Rows, only_calls};
+use super::rows::{self, Guide, Part, Rows};
 use crate::ids::Timestamp;
 use crate::message::StopReason;
 use crate::session::tree::{NodeIndex, NodeKind, SessionTree};

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use ratatui::text::Line;
 
 use super::bodies::{Bodies, answer_of, call_of};
+use super::filter::leaf_left;
 use super::outline::Outline;
 use super::paint::{age, moment, size_in_words};
 use super::rows::{self, Part, Rows};
@@ -138,7 +139,7 @@ fn branch_facts(row: &rows::Line, source: Source<'_>) -> String {
     let newest = age(source.outline.newest(source.tree, head), source.now);
     let ago = if newest == "now" { newest } else { format!("{newest} ago") };
     let mut facts = format!("{} · {ago}", size_in_words(source.outline.size(head)));
-    if let Some(left) = rows::leaf_left(source.tree, row.node).filter(|_| row.part == Part::Title) {
+    if let Some(left) = leaf_left(source.tree, row.node).filter(|_| row.part == Part::Title) {
         facts.push_str(&format!(" · left at {}", source.tree.node(left).id));
     }
     facts

@@ -326,9 +326,10 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
+    use super::super::filter::Filter;
     use super::super::notation::Session;
     use super::super::outline::Outline;
-    use super::super::rows::{Filter, Folds};
+    use super::super::rows::Folds;
     use super::*;
 
     #[test]

@@ -8,10 +8,11 @@ use ratatui::widgets::{Clear, Paragraph};
 use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use super::bodies::answer_of;
+use super::filter::only_calls;
 use super::keys::HELP;
 use super::paint::{Painter, entries};
 use super::preview::{Source, needed};
-use super::rows::{Part, only_calls};
+use super::rows::Part;
 use super::{Mode, TreeOverlay};
 use crate::session::tree::{NodeIndex, NodeKind};
 use crate::tui::amount::count;
