@@ -128,7 +128,7 @@ fn c10_compact_has_something_to_do_in_the_tour() {
     let tree = reader.tree();
     // The window of the built-in model, which answers where no other is set up: `/compact` has
     // something to do there, and the first prompt is not held up by a compaction of its own.
-    let window = 32_768;
+    let window = regrow::provider::offline::model().context_window;
     let settings = Settings::default();
     let plan = prepare_compaction(&tree, tree.leaf(), &settings, window).unwrap();
     let summarized = plan.summarize.len() + plan.turn_prefix.len();
