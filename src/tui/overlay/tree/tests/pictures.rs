@@ -29,6 +29,22 @@ fn u5_at_four_sizes() {
     }
 }
 
+/// What a newcomer sees: the session that `--tour` opens.
+#[test]
+fn u5_the_tour() {
+    let lines = include_str!("../../../../../assets/sessions/tour.jsonl").lines().skip(1);
+    let entries: Vec<_> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut stage = Stage::of(Session::build(&entries, None), (120, 40));
+    insta::assert_snapshot!("tour_opened", stage.screen());
+    stage.press(KeyCode::Char('/'));
+    stage.type_text("macro");
+    stage.press(KeyCode::Enter);
+    stage.press(KeyCode::Char('p'));
+    stage.press(KeyCode::End);
+    stage.press(KeyCode::Enter);
+    insta::assert_snapshot!("tour_asked", stage.screen());
+}
+
 #[test]
 fn u5_the_summary_of_a_branch_is_previewed() {
     let mut stage = picture((120, 30));
