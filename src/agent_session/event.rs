@@ -25,7 +25,7 @@ pub enum SessionEvent {
         /// Read access to its tree and bodies.
         #[serde(skip)]
         reader: SessionReader,
-        /// Its file; `None` while nothing is written or with `--no-session`.
+        /// Its file, which need not be there while nothing was said; `None` with `--no-session`.
         file: Option<PathBuf>,
         /// Its folder.
         cwd: PathBuf,

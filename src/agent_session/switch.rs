@@ -20,7 +20,7 @@ impl AgentSession {
         let store = &self.store;
         self.tell(SessionEvent::Opened {
             reader: store.reader().clone(),
-            file: store.path().map(Into::into),
+            file: store.planned_path().map(Into::into),
             cwd: store.header().cwd.clone().into(),
             warnings,
             read_only: store.is_read_only(),

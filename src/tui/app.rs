@@ -71,7 +71,11 @@ pub struct App {
     travelling: Option<Navigation>,
     pub(super) cwd: PathBuf,
     home: Option<PathBuf>,
-    /// The session's file, once there is one.
+    /// What was searched for last in the transcript.
+    sought: Option<String>,
+    /// A search through what was sent: the words, how many steps back, what it showed.
+    recalling: Option<(String, usize, String)>,
+    /// The session's file; it need not be written yet.
     file: Option<PathBuf>,
     /// Columns and rows that the editor and the transcript had when they were drawn last.
     pub(super) editor_columns: usize,
@@ -121,6 +125,8 @@ impl App {
             travelling: None,
             cwd: PathBuf::new(),
             home: options.home,
+            sought: None,
+            recalling: None,
             file: None,
             editor_columns: 80,
             transcript_rows: 20,

@@ -53,6 +53,7 @@ impl App {
                 let path = crate::tool::resolve_path(&self.cwd, &path.to_string_lossy());
                 self.send(SessionCommand::Switch(SwitchTo::Open(path)));
             }
+            SlashAction::Find(text) => self.find(text, now),
             SlashAction::ShowSession => self.show_session(),
             SlashAction::OpenThinking => self.show_thinking(),
             action => self.not_here(&action),
@@ -117,6 +118,35 @@ impl App {
         }
     }
 
+    /// Goes back to the nearest place above that holds a text (`/find`, and again by key).
+    fn find(&mut self, text: Option<String>, now: Instant) {
+        let Some(text) = text.or_else(|| self.sought.clone()) else {
+            return self.status.hint("/find TEXT searches back from here", now);
+        };
+        if !self.transcript.find_back(&text) {
+            self.status.hint(format!("nothing above holds {text}; /tree searches everything"), now);
+        }
+        self.sought = Some(text);
+    }
+
+    /// Puts what was sent before and holds the written text into the editor; again for older ones.
+    fn search_history(&mut self, now: Instant) {
+        let written = self.editor.text();
+        let (needle, step) = match self.recalling.take() {
+            Some((needle, step, shown)) if shown == written => (needle, step + 1),
+            _ => (written, 0),
+        };
+        let found = self.editor.search_history(&needle).nth(step).map(ToOwned::to_owned);
+        match found {
+            Some(text) => {
+                self.editor.set_text(&text);
+                self.status.hint("ctrl+r for an older one", now);
+                self.recalling = Some((needle, step, text));
+            }
+            None => self.status.hint("nothing else that was sent holds this", now),
+        }
+    }
+
     /// `/session`: file, size, tokens, cost.
     fn show_session(&mut self) {
         let Some(reader) = &self.reader else { return };
@@ -159,6 +189,8 @@ impl App {
                 None => self.status.hint("there is no answer to copy yet", now),
             },
             Action::OpenTree => self.open_tree(None, now),
+            Action::Find => self.find(None, now),
+            Action::SearchHistory => self.search_history(now),
             Action::PickModel => self.effects.push(UiEffect::ListModels(None)),
             _ => {}
         }

@@ -233,6 +233,27 @@ impl Transcript {
         }
     }
 
+    /// Puts the nearest block above the view's top that holds a text at the top, in any case.
+    /// `false` when none of those that are held does.
+    pub fn find_back(&mut self, text: &str) -> bool {
+        let top = match self.view {
+            View::End => self.len(),
+            View::Top { seq, .. } => self.place_of(seq).unwrap_or(0),
+        };
+        let text = text.to_lowercase();
+        let holds = |place: &usize| {
+            self.block(*place).is_some_and(|block| block.cell.text().to_lowercase().contains(&text))
+        };
+        let Some(place) = (0..top).rev().find(holds) else { return false };
+        if self.view == View::End {
+            self.leave_end();
+        }
+        if let Some(block) = self.block(place) {
+            self.view = View::Top { seq: block.seq, line: usize::from(block.gap) };
+        }
+        true
+    }
+
     /// The text of the last answer.
     #[must_use]
     pub fn last_answer(&self) -> Option<String> {

@@ -128,6 +128,36 @@ fn u2_the_command_menu_completes_and_runs() {
 }
 
 #[test]
+fn u2_ctrl_r_walks_through_what_was_sent_and_holds_the_words() {
+    let mut stage = Stage::open();
+    for text in ["fix the login", "run the tests", "fix the tests"] {
+        stage.write(text);
+        stage.key(KeyCode::Enter);
+    }
+    stage.write("FIX");
+    let mut shown = Vec::new();
+    for _ in 0..3 {
+        stage.ctrl('r');
+        shown.push(stage.app.editor.text());
+    }
+    assert_eq!(shown, ["fix the tests", "fix the login", "fix the login"]);
+}
+
+#[test]
+fn u1_find_goes_back_to_what_holds_the_text() {
+    let mut stage = Stage::open();
+    for number in 0..40 {
+        stage.user(&format!("request {number}"));
+    }
+    stage.draw(60, 20);
+    stage.write("/find QUEST 7");
+    stage.key(KeyCode::Enter);
+    assert!(stage.draw(60, 20).starts_with("▌ request 7"));
+    stage.ctrl('f');
+    assert!(stage.draw(60, 20).contains("nothing above holds QUEST 7"));
+}
+
+#[test]
 fn u2_files_are_offered_after_an_at_sign() {
     let mut stage = Stage::open();
     stage.write("see @va");
