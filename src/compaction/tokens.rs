@@ -80,29 +80,35 @@ impl Estimator {
 
     /// Quarters of a token that a text takes, for whoever adds up several texts.
     pub(crate) fn weight(self, text: &str) -> u64 {
-        // Most text is ASCII with a few other characters in it, and opening a session weighs all of
-        // it: ASCII is counted by the block.
+        // Opening a session weighs all its text, so ASCII is counted by the block, and a character
+        // is decoded only where its first byte does not tell.
         const BLOCK: usize = 32;
-        let bytes = text.as_bytes();
-        let (mut at, mut weight) = (0, 0);
-        while at < bytes.len() {
-            while bytes.get(at..at + BLOCK).is_some_and(<[u8]>::is_ascii) {
-                at += BLOCK;
-                weight += BLOCK as u64;
+        let mut weight = 0;
+        for (number, block) in text.as_bytes().chunks(BLOCK).enumerate() {
+            if block.is_ascii() {
+                weight += block.len() as u64;
+                continue;
             }
-            let end = (at + BLOCK).min(bytes.len());
-            while at < end {
-                if bytes[at].is_ascii() {
-                    at += 1;
-                    weight += 1;
-                } else {
-                    let Some(character) = text[at..].chars().next() else { return weight };
-                    at += character.len_utf8();
-                    weight += self.weight_of(character);
-                }
+            for (position, byte) in block.iter().enumerate() {
+                weight += self.weight_of_first(*byte).unwrap_or_else(|| {
+                    let rest = text.get(number * BLOCK + position..).unwrap_or_default();
+                    rest.chars().next().map_or(0, |character| self.weight_of(character))
+                });
             }
         }
         weight
+    }
+
+    /// What a character weighs that begins with this byte, where all such characters weigh the
+    /// same; bytes inside a character weigh nothing.
+    const fn weight_of_first(self, byte: u8) -> Option<u64> {
+        match (byte, self) {
+            (0x80..=0xbf, _) => Some(0),
+            (0..=0x7f | 0xc0..=0xe0, _) | (0xe1..=0xef, Self::CharsPerFour) => Some(1),
+            (0xf0.., Self::CharsPerFour) => Some(2),
+            (0xe3..=0xe9 | 0xeb..=0xed, Self::ScriptAware) => Some(4),
+            (0xe1.., Self::ScriptAware) => None,
+        }
     }
 
     /// Quarters of a token that a character takes.
@@ -163,6 +169,24 @@ const fn is_dense(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn s12_a_text_weighs_what_its_characters_weigh() {
+        for estimator in [Estimator::CharsPerFour, Estimator::ScriptAware] {
+            let all: String = ('\0'..=char::MAX).step_by(61).collect();
+            for start in (0..40).filter(|start| all.is_char_boundary(*start)) {
+                let text = &all[start..];
+                let expect: u64 =
+                    text.chars().map(|character| estimator.weight_of(character)).sum();
+                assert_eq!(estimator.weight(text), expect);
+            }
+            for character in '\0'..=char::MAX {
+                let mut buffer = [0; 4];
+                let text = character.encode_utf8(&mut buffer);
+                assert_eq!(estimator.weight(text), estimator.weight_of(character), "{character:?}");
+            }
+        }
+    }
 
     #[test]
     fn s12_hangul_counts_a_token_a_character() {

@@ -178,38 +178,71 @@ pub fn summary_headline(summary: &str) -> &str {
 /// The beginning of a text on one line: white space and control characters folded to single blanks.
 #[must_use]
 pub fn one_line(text: &str) -> String {
-    one_line_of(text.chars())
-}
-
-/// As [`one_line`], from characters; takes no more of them than it needs.
-pub(crate) fn one_line_of(characters: impl Iterator<Item = char>) -> String {
     let mut line = String::new();
-    write_one_line(&mut line, characters);
+    OneLine::new(&mut line).push_str(text);
     line
 }
 
-/// As [`one_line_of`], added to a text.
-pub(crate) fn write_one_line(line: &mut String, characters: impl Iterator<Item = char>) {
-    let start = line.len();
-    let mut blank = false;
-    let mut room = PREVIEW_CHARS;
-    for character in characters {
-        // Most characters are these; the others are looked up in tables.
-        let is_plain = ('!'..='~').contains(&character);
-        if !is_plain && (character.is_whitespace() || character.is_control()) {
-            blank = line.len() > start;
-            continue;
+/// Adds the beginning of a text to a line, as [`one_line`] has it, piece by piece.
+pub(crate) struct OneLine<'a> {
+    line: &'a mut String,
+    start: usize,
+    /// Characters that may still come.
+    room: usize,
+    /// White space came since the last character.
+    blank: bool,
+    full: bool,
+}
+
+impl<'a> OneLine<'a> {
+    pub(crate) fn new(line: &'a mut String) -> Self {
+        let start = line.len();
+        Self { line, start, room: PREVIEW_CHARS, blank: false, full: false }
+    }
+
+    /// Whether more text would change nothing.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.full
+    }
+
+    pub(crate) fn push_str(&mut self, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() && !self.full {
+            // Words of ASCII are copied whole: previews are made of every message of a session.
+            let bytes = rest.bytes().take(self.room);
+            let word = bytes.take_while(u8::is_ascii_graphic).count();
+            if word > 0 {
+                self.end_blank();
+                self.line.push_str(&rest[..word]);
+                self.room -= word;
+                rest = &rest[word..];
+            } else {
+                let mut characters = rest.chars();
+                characters.by_ref().take(1).for_each(|character| self.push(character));
+                rest = characters.as_str();
+            }
         }
-        if room == 0 {
-            line.push('…');
-            break;
+    }
+
+    pub(crate) fn push(&mut self, character: char) {
+        if character.is_whitespace() || character.is_control() {
+            self.blank = self.line.len() > self.start;
+        } else if self.room == 0 {
+            if !self.full {
+                self.line.push('…');
+            }
+            self.full = true;
+        } else {
+            self.end_blank();
+            self.line.push(character);
+            self.room -= 1;
         }
-        if blank {
-            line.push(' ');
-            blank = false;
+    }
+
+    fn end_blank(&mut self) {
+        if std::mem::take(&mut self.blank) {
+            self.line.push(' ');
         }
-        line.push(character);
-        room -= 1;
     }
 }
 

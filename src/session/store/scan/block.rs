@@ -68,12 +68,19 @@ impl Block {
         let mut at = 0;
         std::iter::from_fn(move || {
             let rest = self.bytes.get(at..).filter(|rest| !rest.is_empty())?;
-            let end = memchr::memchr(b'\n', rest);
-            let bytes = &rest[..end.unwrap_or(rest.len())];
-            let offset = self.offset + at as u64;
-            at += bytes.len() + 1;
-            Some(RawLine { bytes, offset, terminated: end.is_some() })
+            let line = self.line(at, memchr::memchr(b'\n', rest).unwrap_or(rest.len()));
+            at += line.bytes.len() + 1;
+            Some(line)
         })
+    }
+
+    /// The line of `len` bytes that begins at `at`.
+    pub(super) fn line(&self, at: usize, len: usize) -> RawLine<'_> {
+        RawLine {
+            bytes: &self.bytes[at..at + len],
+            offset: self.offset + at as u64,
+            terminated: at + len < self.bytes.len(),
+        }
     }
 }
 

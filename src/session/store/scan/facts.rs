@@ -9,7 +9,7 @@ use super::skim::{Cursor, Text, compact_weight};
 use crate::compaction::tokens::Estimator;
 use crate::ids::{EntryId, Timestamp};
 use crate::message::{Cost, StopReason, Usage};
-use crate::session::describe::{describe, preview_of_call, write_one_line};
+use crate::session::describe::{OneLine, describe, preview_of_call};
 use crate::session::entry::{LEAF_MARK, SessionEntry};
 use crate::session::tree::{AnswerFacts, LineSpan, ModelRef, Node, NodeKind};
 
@@ -173,14 +173,14 @@ impl Skimmer {
         let line = &mut self.preview;
         let is_answer = matches!(kind, NodeKind::Assistant(_));
         match (message.said, message.first_call) {
-            (Some(text), _) => write_one_line(line, text.chars()),
+            (Some(text), _) => text.write_one_line(line),
             (None, Some((name, arguments))) if is_answer => {
                 let arguments = serde_json::from_str(arguments).unwrap_or_default();
-                write_one_line(line, preview_of_call(&name.to_text(), &arguments).chars());
+                OneLine::new(line).push_str(&preview_of_call(&name.to_text(), &arguments));
             }
             (None, _) if is_answer => {
                 if let Some(error) = message.error {
-                    write_one_line(line, error.chars());
+                    error.write_one_line(line);
                 }
             }
             _ if message.blocks > 0 => line.push_str("[image]"),

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::compaction::tokens::Estimator;
+use crate::session::describe::OneLine;
 
 /// A place in a line. Every method answers `None` when the line is not what it should be there.
 #[derive(Debug, Clone, Copy)]
@@ -175,6 +176,22 @@ impl<'a> Text<'a> {
     /// The characters that the string stands for.
     pub(super) fn chars(&self) -> impl Iterator<Item = char> + use<'a> {
         Unescaped { rest: self.raw.chars() }
+    }
+
+    /// Adds the beginning of what the string stands for to a line.
+    pub(super) fn write_one_line(&self, line: &mut String) {
+        let mut line = OneLine::new(line);
+        let mut rest = self.raw;
+        while let Some((plain, escape)) = rest.split_once('\\') {
+            line.push_str(plain);
+            if line.is_full() {
+                return;
+            }
+            let mut escape = Unescaped { rest: escape.chars() };
+            line.push(escape.escape());
+            rest = escape.rest.as_str();
+        }
+        line.push_str(rest);
     }
 
     pub(super) fn is_blank(&self) -> bool {

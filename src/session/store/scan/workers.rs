@@ -19,8 +19,8 @@ const MOST_WORKERS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Skimmed {
     block: Block,
-    /// Per line: where it ends, and the entry that it is, if it is one and nothing else.
-    lines: Vec<(u64, Option<Facts>)>,
+    /// Per line: its length, and the entry that it is, if it is one and nothing else.
+    lines: Vec<(usize, Option<Facts>)>,
 }
 
 /// What the one who puts the tree together gets, line by line.
@@ -33,17 +33,20 @@ pub(super) enum Line<'a> {
 
 impl Skimmed {
     fn of(block: Block, skimmer: &mut Skimmer) -> Self {
-        let lines = block
-            .lines()
-            .map(|line| (line.offset + line.bytes.len() as u64 + 1, whole_entry(line, skimmer)))
-            .collect();
+        let lines =
+            block.lines().map(|line| (line.bytes.len(), whole_entry(line, skimmer))).collect();
         Self { block, lines }
     }
 
     /// Hands out the lines, and gives the block's memory back.
     fn take(self, take: &mut dyn FnMut(Line<'_>)) -> Block {
-        for ((end, facts), line) in self.lines.into_iter().zip(self.block.lines()) {
-            take(facts.map_or(Line::Other(line), |facts| Line::Entry(facts, end)));
+        let mut at = 0;
+        for (len, facts) in self.lines {
+            take(match facts {
+                Some(facts) => Line::Entry(facts, self.block.offset + (at + len) as u64 + 1),
+                None => Line::Other(self.block.line(at, len)),
+            });
+            at += len + 1;
         }
         self.block
     }
