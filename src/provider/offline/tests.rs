@@ -143,11 +143,20 @@ async fn c16_a_summary_prompt_is_answered_with_a_summary() {
         first.starts_with("## Goal\nsrc/lib.rs를 고쳐 줘.") && first.contains("반드시 테스트해"),
         "{first}"
     );
-    let update = ask(Template::UpdateSummary, Some("## Goal\nMake the parser read comments")).await.unwrap().text();
-    assert!(update.contains("- Make the parser read comments\n- 가장 최근 요청: src/lib.rs"), "{update}");
+    let update = ask(Template::UpdateSummary, Some("## Goal\nMake the parser read comments"))
+        .await
+        .unwrap()
+        .text();
+    assert!(
+        update.contains("- Make the parser read comments\n- 가장 최근 요청: src/lib.rs"),
+        "{update}"
+    );
     let prefix = ask(Template::TurnPrefix, None).await.unwrap().text();
     assert!(prefix.starts_with("## Original Request\nsrc/lib.rs"), "{prefix}");
-    let short = ask(Template::ShortSummary, Some("## Goal\nMake the parser read comments")).await.unwrap().text();
+    let short = ask(Template::ShortSummary, Some("## Goal\nMake the parser read comments"))
+        .await
+        .unwrap()
+        .text();
     assert!(!short.contains('#') && short.contains("Make the parser read comments"), "{short}");
 }
 
