@@ -4,7 +4,9 @@
 //! held for as long as it takes to copy something out or to draw a frame, never across an await.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::thread;
+use std::time::Duration;
 
 use super::bodies::Bodies;
 use super::entry::{EntryBody, SessionEntry};
@@ -12,6 +14,9 @@ use super::tree::{LineSpan, NodeIndex, SessionTree};
 use crate::message::{
     BranchSummaryMessage, CompactionSummaryMessage, CustomMessage as CustomBody, Message,
 };
+
+/// How long the writer waits before it asks for the tree again.
+const BRIEFLY: Duration = Duration::from_micros(50);
 
 /// Where the lines of a session can be read: its file, or memory while nothing is written.
 pub trait Lines: Send + Sync {
@@ -57,8 +62,17 @@ impl SessionReader {
     }
 
     /// For the store alone: it is the one writer.
+    ///
+    /// Never queues for the lock: a reader that already looks and looks again must not wait for a
+    /// writer that waits for it. Readers look for moments, so asking again is soon answered.
     pub(super) fn tree_mut(&self) -> RwLockWriteGuard<'_, SessionTree> {
-        self.tree.write().unwrap_or_else(PoisonError::into_inner)
+        loop {
+            match self.tree.try_write() {
+                Ok(tree) => return tree,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => thread::sleep(BRIEFLY),
+            }
+        }
     }
 
     /// An entry with its body, read from disk.
