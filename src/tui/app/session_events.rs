@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::{App, Queue};
 use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
 use crate::compaction::Reason;
-use crate::tui::amount::tokens;
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::permission::PermissionOverlay;
 
@@ -90,10 +89,10 @@ impl App {
         match event {
             SessionEvent::CompactionEnd { result, aborted, error, reason, .. } => {
                 if let Some(result) = result {
-                    let how = if result.extractive { " without a model" } else { "" };
-                    let before = tokens(result.tokens_before);
-                    let after = tokens(result.tokens_after);
-                    self.status.hint(format!("compacted{how}: {before} → {after}"), now);
+                    // The figures stand in the transcript already.
+                    if result.extractive {
+                        self.status.hint("compacted without a model", now);
+                    }
                 } else if aborted {
                     self.status.hint("compaction stopped; nothing has changed", now);
                 } else if let Some(error) = error {
