@@ -20,10 +20,7 @@ use crate::session::tree::{NodeIndex, NodeKind};
 impl AgentSession {
     /// `/compact`: the preflight comes before anything is stopped (C1, F03).
     pub(super) fn compact_by_hand(&mut self, instructions: Option<String>) {
-        if self.store.is_read_only() {
-            self.complain(
-                "this session is open read-only; /fork continues it in a file of its own",
-            );
+        if self.refuse_read_only() {
             return;
         }
         if matches!(self.activity, Activity::Compacting { .. } | Activity::Summarizing { .. }) {
@@ -116,14 +113,17 @@ impl AgentSession {
         let model = self.model.clone();
         let session_id = self.store.header().id.clone();
         let token = cancel.clone();
-        tokio::spawn(async move {
-            let progress = |progress| reports.send(Work::Progress(progress));
-            let result = tokio::select! {
+        let news = reports.clone();
+        let work = async move {
+            let progress = |progress| news.send(Work::Progress(progress));
+            Work::Compacted(tokio::select! {
                 biased;
                 () = token.cancelled() => Err(SummaryError::Cancelled),
                 result = summarizer.compaction(input, &model, &session_id, &progress, &token) => result,
-            };
-            reports.send(Work::Compacted(result));
+            })
+        };
+        Self::spawn_work(reports, work, || {
+            Work::Compacted(Err(SummaryError::Failed(super::INTERNAL_ERROR.to_owned())))
         });
         self.tell(SessionEvent::CompactionStart { reason });
         self.set_activity(Activity::Compacting {
@@ -288,25 +288,20 @@ impl AgentSession {
 
     fn go_on(&mut self, then: AfterCompaction) {
         match then {
-            AfterCompaction::Wait => self.after_wait(),
+            // After `/compact` nothing is said unless the person has said it meanwhile.
+            AfterCompaction::Wait => self.deliver_or_rest(),
             AfterCompaction::Continue => self.start_round(),
             AfterCompaction::Say(prompts) => self.say_now(prompts),
             AfterCompaction::TurnEnded => {
                 let asks = self.turn.answer_text().trim_end().ends_with(['?', '？', '؟']);
-                if !self.queue.is_empty() {
-                    self.deliver_queue();
-                } else if self.deps.settings.compaction.auto_continue && !asks {
+                let goes_on = self.deps.settings.compaction.auto_continue && !asks;
+                if self.queue.is_empty() && goes_on && self.turn.continue_once() {
                     self.say_now(vec![Prompt::text(CONTINUE_PROMPT)]);
                 } else {
-                    self.become_idle();
+                    self.deliver_or_rest();
                 }
             }
         }
-    }
-
-    /// After `/compact` nothing is said unless the person has said it meanwhile.
-    fn after_wait(&mut self) {
-        if self.queue.is_empty() { self.become_idle() } else { self.deliver_queue() }
     }
 
     /// A compaction was due and did not come about. Nothing was written; what it was for goes on
@@ -322,8 +317,18 @@ impl AgentSession {
         match (reason, then) {
             (Reason::Threshold, AfterCompaction::Continue) => self.start_round(),
             (_, AfterCompaction::Say(prompts)) => self.say_now(prompts),
-            _ => self.after_wait(),
+            (Reason::Overflow, AfterCompaction::Continue) if self.fits_when_shortened() => {
+                self.start_round();
+            }
+            _ => self.deliver_or_rest(),
         }
+    }
+
+    /// Whether the request that overflowed can be made smaller in the view (C14): the window that the
+    /// server turned out to have is known now.
+    fn fits_when_shortened(&mut self) -> bool {
+        let failed = self.turn.estimate;
+        self.build_request().is_ok() && self.turn.estimate < failed
     }
 
     fn end_compaction(
@@ -379,9 +384,6 @@ impl AgentSession {
     /// `/compact --undo` (C26): the leaf goes back before the newest compaction if nothing that a
     /// model would see came after it.
     pub(super) fn undo_compaction(&mut self) {
-        if self.stop_first(SessionCommand::UndoCompaction) {
-            return;
-        }
         let target = {
             let tree = self.store.reader().tree();
             let mut above = tree.leaf().into_iter().flat_map(|leaf| tree.ancestors(leaf));
@@ -394,7 +396,11 @@ impl AgentSession {
                 .unwrap_or(Err(()))
         };
         match target {
-            Ok(parent) => self.move_leaf(parent, None),
+            Ok(parent) => {
+                if !self.stop_first(SessionCommand::UndoCompaction) {
+                    self.move_leaf(parent, None);
+                }
+            }
             Err(()) => self.notice(
                 NoticeLevel::Info,
                 "there is no compaction to undo at this point; /tree goes to any earlier point",

@@ -9,6 +9,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use futures::FutureExt;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,7 @@ use crate::compaction::breaker::Breaker;
 use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
 use crate::ids::Stamper;
+use crate::message::Message;
 use crate::prompt::source::PromptSource;
 use crate::provider::model::Model;
 use crate::provider::retry::RetryPolicy;
@@ -135,6 +137,9 @@ impl Reports {
     }
 }
 
+/// What is told when a task of ours panicked.
+const INTERNAL_ERROR: &str = "an internal error ended this; the log has the details";
+
 impl AgentSession {
     /// Makes a session ready to run on an open store, and the handle for its shell. `warnings` are
     /// told to the shell when the session runs.
@@ -179,15 +184,19 @@ impl AgentSession {
     /// Runs until [`SessionCommand::Quit`], or until the shell has gone.
     pub async fn run(mut self, commands: Commands) {
         let Commands(mut commands) = commands;
+        let mut shell_is_there = true;
         while !self.ended {
             let alarm = match &self.activity {
                 Activity::Waiting { until } => Some(*until),
                 _ => None,
             };
             tokio::select! {
-                command = commands.recv() => match command {
+                command = commands.recv(), if shell_is_there => match command {
                     Some(command) => self.command(command),
-                    None => self.command(SessionCommand::Quit),
+                    None => {
+                        shell_is_there = false;
+                        self.command(SessionCommand::Quit);
+                    }
                 },
                 Some((epoch, work)) = self.work.recv() => {
                     if epoch == self.epoch {
@@ -260,6 +269,39 @@ impl AgentSession {
         if let Some(command) = self.after_stop.take() {
             self.command(command);
         }
+    }
+
+    /// Runs a piece of work and reports what it comes to, even if it panics: no end of work may fail
+    /// to arrive (F100).
+    fn spawn_work(
+        reports: Reports,
+        work: impl Future<Output = Work> + Send + 'static,
+        panicked: impl FnOnce() -> Work + Send + 'static,
+    ) {
+        tokio::spawn(async move {
+            let end = std::panic::AssertUnwindSafe(work).catch_unwind().await;
+            reports.send(end.unwrap_or_else(|_| panicked()));
+        });
+    }
+
+    /// The work is over: what was queued meanwhile is said, unless a command waits for the session to
+    /// be idle.
+    fn deliver_or_rest(&mut self) {
+        if self.after_stop.is_some() {
+            self.return_queue(Vec::new());
+        }
+        if self.queue.is_empty() { self.end_turn() } else { self.deliver_queue() }
+    }
+
+    /// Says that a session open read-only cannot go on. `false` when it can.
+    fn refuse_read_only(&self) -> bool {
+        let read_only = self.store.is_read_only();
+        if read_only {
+            self.complain(
+                "this session is open read-only; /fork continues it in a file of its own",
+            );
+        }
+        read_only
     }
 
     /// Stops whatever runs (I7). The work itself reports its end, promptly; a wait just ends.
@@ -338,8 +380,9 @@ impl AgentSession {
             }
             Err(error) => {
                 self.complain(format!("{error}; /export saves the conversation elsewhere"));
-                // What was said stays on the screen, and goes to disk as soon as it takes it.
-                if parent == self.leaf() && !self.store.is_read_only() {
+                // What cannot be made again stays on the screen, and goes to disk as soon as it takes it.
+                let kept = cannot_be_repeated(&body) && parent == self.leaf();
+                if kept && !self.store.is_read_only() {
                     let entry = self.store.hold(body, stamper.as_ref());
                     self.appended(&entry);
                 }
@@ -385,6 +428,17 @@ impl AgentSession {
     fn complain(&self, text: impl Into<String>) {
         self.notice(NoticeLevel::Error, text);
     }
+}
+
+/// Whether an entry would be lost if it were not kept in memory: a prompt goes back to the editor and
+/// a summary can be made again, an answer or a result cannot.
+const fn cannot_be_repeated(body: &EntryBody) -> bool {
+    matches!(
+        body,
+        EntryBody::Message {
+            message: Message::Assistant(_) | Message::ToolResult(_) | Message::BashExecution(_)
+        }
+    )
 }
 
 /// The session's end of the command channel.

@@ -28,10 +28,7 @@ impl AgentSession {
         if self.stop_first(SessionCommand::Navigate(navigation.clone())) {
             return;
         }
-        if self.store.is_read_only() {
-            self.complain(
-                "this session is open read-only; /fork continues it in a file of its own",
-            );
+        if self.refuse_read_only() {
             return;
         }
         let Some(target) = self.store.reader().tree().find(&navigation.target) else {
@@ -40,7 +37,11 @@ impl AgentSession {
         };
         let old_leaf = self.leaf();
         let destination = self.destination(target);
-        if destination.leaf == old_leaf && destination.editor.is_none() {
+        let stands_at = {
+            let tree = self.store.reader().tree();
+            old_leaf.and_then(|leaf| speaking(&tree, leaf))
+        };
+        if destination.editor.is_none() && [old_leaf, stands_at].contains(&destination.leaf) {
             self.notice(NoticeLevel::Info, "you are here already");
             return;
         }
@@ -171,18 +172,21 @@ impl AgentSession {
         let session_id = self.store.header().id.clone();
         let token = cancel.clone();
         let without_model = job.navigation.summary == SummaryChoice::Extractive;
-        tokio::spawn(async move {
-            let progress = |progress| reports.send(Work::Progress(progress));
-            let result = if without_model {
-                Ok((!input.messages.is_empty()).then(|| extract_branch(&input)))
-            } else {
-                tokio::select! {
-                    biased;
-                    () = token.cancelled() => Err(SummaryError::Cancelled),
-                    result = summarizer.branch(input, &model, &session_id, &progress, &token) => result,
-                }
-            };
-            reports.send(Work::BranchSummarized(result));
+        let news = reports.clone();
+        let work = async move {
+            let progress = |progress| news.send(Work::Progress(progress));
+            if without_model {
+                let summary = (!input.messages.is_empty()).then(|| extract_branch(&input));
+                return Work::BranchSummarized(Ok(summary));
+            }
+            Work::BranchSummarized(tokio::select! {
+                biased;
+                () = token.cancelled() => Err(SummaryError::Cancelled),
+                result = summarizer.branch(input, &model, &session_id, &progress, &token) => result,
+            })
+        };
+        Self::spawn_work(reports, work, || {
+            Work::BranchSummarized(Err(SummaryError::Failed(super::INTERNAL_ERROR.to_owned())))
         });
         self.set_activity(Activity::Summarizing { cancel, job: Box::new(job) });
     }
@@ -204,7 +208,7 @@ impl AgentSession {
             }
         }
         // B7: what was typed meanwhile is delivered now, wherever we are.
-        if self.queue.is_empty() { self.become_idle() } else { self.deliver_queue() }
+        self.deliver_or_rest();
     }
 
     fn end_navigation(&mut self, target: EntryId, aborted: bool, error: Option<String>) {

@@ -54,11 +54,21 @@ impl AgentSession {
 
     /// `/unprune`: puts all originals back.
     pub(super) fn unprune(&mut self) {
+        let is_pruned = {
+            let tree = self.store.reader().tree();
+            tree.nodes().any(|(_, node)| {
+                matches!(node.kind, NodeKind::ToolResult { pruned_at: Some(_), .. })
+            })
+        };
+        if !is_pruned {
+            self.notice(NoticeLevel::Info, "nothing in this session is pruned");
+            return;
+        }
         if self.stop_first(SessionCommand::Unprune) {
             return;
         }
         match self.restore_originals() {
-            Ok(0) => self.notice(NoticeLevel::Info, "nothing in this session is pruned"),
+            Ok(0) => self.complain("the originals of what was pruned are not beside the session"),
             Ok(count) => self.refresh(&format!("{count} tool results are whole again")),
             Err(words) => self.complain(words),
         }

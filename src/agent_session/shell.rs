@@ -26,8 +26,15 @@ impl AgentSession {
         let cwd = self.store.header().cwd.clone();
         let token = cancel.clone();
         let stamper = self.deps.stamper.clone();
-        tokio::spawn(async move {
-            let news = reports.clone();
+        let news = reports.clone();
+        let failed = BashExecutionMessage {
+            command: command.clone(),
+            output: super::INTERNAL_ERROR.to_owned(),
+            exclude_from_context: excluded.then_some(true),
+            timestamp: stamper.now().as_millis(),
+            ..BashExecutionMessage::default()
+        };
+        let work = async move {
             let progress = Arc::new(move |text| news.send(Work::ShellOutput(text)));
             let run = process::Run {
                 command: command.clone(),
@@ -52,8 +59,9 @@ impl AgentSession {
                 Err(error) => message.output = format!("cannot start the command: {error}"),
             }
             message.timestamp = stamper.now().as_millis();
-            reports.send(Work::ShellEnded(message));
-        });
+            Work::ShellEnded(message)
+        };
+        Self::spawn_work(reports, work, move || Work::ShellEnded(failed));
         self.set_activity(Activity::Shell { cancel });
     }
 
@@ -62,8 +70,13 @@ impl AgentSession {
     }
 
     pub(super) fn shell_ended(&mut self, message: BashExecutionMessage) {
+        let stopped = message.cancelled;
         self.append(EntryBody::Message { message: Message::BashExecution(message) });
-        self.show_gauge();
-        if self.queue.is_empty() { self.become_idle() } else { self.deliver_queue() }
+        if stopped {
+            // F28: a stop starts nothing.
+            self.end_turn_with_queue_returned();
+        } else {
+            self.deliver_or_rest();
+        }
     }
 }

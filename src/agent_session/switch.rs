@@ -10,7 +10,7 @@ use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::session::context::build_session_context;
 use crate::session::entry::{EntryBody, SessionHeader};
-use crate::session::store::{Access, ForkScope, Opened, SessionStore};
+use crate::session::store::{Access, ForkScope, Opened, SessionStore, StoreError};
 use crate::session::tree::ModelRef;
 
 impl AgentSession {
@@ -66,6 +66,14 @@ impl AgentSession {
     /// Answers with this model, without a word of it in the file (`regrow context --model`).
     pub fn answer_with(&mut self, model: Arc<Model>) {
         self.take_model(model);
+        self.tell_model();
+        self.show_gauge();
+    }
+
+    /// Asks for this thinking level, whatever the path last asked for (`--thinking`).
+    pub fn think_at(&mut self, level: ThinkingLevel) {
+        self.thinking = level;
+        self.tell_model();
     }
 
     fn take_model(&mut self, model: Arc<Model>) {
@@ -106,6 +114,12 @@ impl AgentSession {
 
     /// Goes on in another session. What runs is stopped first.
     pub(super) fn switch(&mut self, to: SwitchTo) {
+        if let SwitchTo::Open(path) = &to
+            && !path.is_file()
+        {
+            self.complain(format!("there is no session file {}", path.display()));
+            return;
+        }
         if self.stop_first(SessionCommand::Switch(to.clone())) {
             return;
         }
@@ -114,6 +128,10 @@ impl AgentSession {
                 self.sync();
                 self.store = store;
                 self.turn = TurnState::default();
+                // Permissions and figures belong to the session that was left (A3).
+                self.grants = Arc::default();
+                self.breaker.rearm();
+                self.window = self.model.context_window;
                 self.return_queue(Vec::new());
                 self.announce(warnings);
             }
@@ -129,7 +147,11 @@ impl AgentSession {
             SwitchTo::New => {
                 let cwd = self.store.header().cwd.clone();
                 let header = SessionHeader::new(stamper.session_id(), stamper.now(), cwd);
-                let store = SessionStore::create(dir, header, estimator);
+                // `--no-session` stays what it is.
+                let store = match self.store.planned_path() {
+                    Some(_) => SessionStore::create(dir, header, estimator),
+                    None => SessionStore::in_memory(header, estimator),
+                };
                 return Ok(Opened { store, warnings: Vec::new() });
             }
             SwitchTo::Open(path) => path,
@@ -152,6 +174,16 @@ impl AgentSession {
                 clone.map_err(|error| super::chain(&error))?
             }
         };
-        SessionStore::open(&path, Access::Write, estimator).map_err(|error| super::chain(&error))
+        match SessionStore::open(&path, Access::Write, estimator) {
+            Err(error @ StoreError::Lock { .. }) => {
+                let opened = SessionStore::open(&path, Access::ReadOnly, estimator);
+                let mut opened = opened.map_err(|error| super::chain(&error))?;
+                opened
+                    .warnings
+                    .push(format!("{}; it is open read-only here", super::chain(&error)));
+                Ok(opened)
+            }
+            opened => opened.map_err(|error| super::chain(&error)),
+        }
     }
 }

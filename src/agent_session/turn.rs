@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures::FutureExt;
 use tokio::time::Instant;
 
 use super::activity::{Activity, AfterCompaction, Work};
@@ -27,6 +26,10 @@ pub(super) struct TurnState {
     failures: u32,
     /// This turn has recovered from an overflow once (I4).
     recovered: bool,
+    /// The synthetic prompt was sent in this turn; it is sent again only after tools have run (I4).
+    continued: bool,
+    /// Tools have run since then.
+    worked: bool,
     /// The answer of the present round, once it is complete.
     answer: Option<AssistantMessage>,
     /// What the present request was estimated at.
@@ -34,6 +37,13 @@ pub(super) struct TurnState {
 }
 
 impl TurnState {
+    /// Whether work may go on by itself, and notes that it does (C3, I4).
+    pub(super) fn continue_once(&mut self) -> bool {
+        let may = !self.continued || self.worked;
+        (self.continued, self.worked) = (true, false);
+        may
+    }
+
     /// What the model said last in this turn.
     pub(super) fn answer_text(&self) -> String {
         self.answer.as_ref().map(AssistantMessage::text).unwrap_or_default()
@@ -43,14 +53,11 @@ impl TurnState {
 impl AgentSession {
     /// The person says something.
     pub(super) fn prompt(&mut self, prompt: Prompt, delivery: Delivery) {
-        if prompt.text.trim().is_empty() && prompt.images.is_empty() {
-            return;
-        }
-        if self.store.is_read_only() {
-            self.complain(
-                "this session is open read-only; /fork continues it in a file of its own",
-            );
+        let is_empty = prompt.text.trim().is_empty() && prompt.images.is_empty();
+        if is_empty || self.refuse_read_only() {
             self.return_queue(vec![prompt]);
+            // Whoever waits for the prompt's end hears of it.
+            self.tell(SessionEvent::Activity { kind: self.activity.kind() });
             return;
         }
         if self.activity.is_idle() {
@@ -65,8 +72,11 @@ impl AgentSession {
     /// so that they stay verbatim (C3, F43).
     pub(super) fn say(&mut self, prompts: Vec<Prompt>) {
         self.turn = TurnState::default();
-        let extra =
-            prompts.iter().map(|prompt| u64::from(self.deps.estimator.text(&prompt.text))).sum();
+        let weigh = |prompt: &Prompt| {
+            let message = Message::User(prompt.clone().into_message(0));
+            u64::from(self.deps.estimator.message(&message))
+        };
+        let extra = prompts.iter().map(weigh).sum();
         if self.compaction_due(extra) {
             self.compact_by_itself(Reason::Threshold, AfterCompaction::Say(prompts));
         } else {
@@ -76,13 +86,15 @@ impl AgentSession {
 
     /// Appends the prompts and asks the model.
     pub(super) fn say_now(&mut self, prompts: Vec<Prompt>) {
-        for prompt in prompts {
-            let message = prompt.clone().into_message(self.deps.stamper.now().as_millis());
+        let mut prompts = std::collections::VecDeque::from(prompts);
+        while let Some(prompt) = prompts.front().cloned() {
+            let message = prompt.into_message(self.deps.stamper.now().as_millis());
             if self.append(EntryBody::Message { message: Message::User(message) }).is_none() {
-                self.return_queue(vec![prompt]);
+                self.return_queue(prompts.into());
                 self.become_idle();
                 return;
             }
+            prompts.pop_front();
         }
         // J7: a user message is on disk before a model hears of it.
         self.sync();
@@ -117,16 +129,16 @@ impl AgentSession {
             cancel: cancel.clone(),
             stamper: self.deps.stamper.clone(),
         };
-        tokio::spawn(async move {
-            let emit = |event| reports.send(Work::Agent(event));
-            let end = std::panic::AssertUnwindSafe(round.run(&emit)).catch_unwind().await;
-            reports.send(Work::RoundEnded(end.unwrap_or_else(|_| RoundEnd::Failed {
-                error: ProviderError::new(
-                    ErrorKind::BadRequest,
-                    "an internal error ended this round; the log has the details",
-                ),
+        let news = reports.clone();
+        let work = async move {
+            let emit = |event| news.send(Work::Agent(event));
+            Work::RoundEnded(round.run(&emit).await)
+        };
+        Self::spawn_work(reports, work, || {
+            Work::RoundEnded(RoundEnd::Failed {
+                error: ProviderError::new(ErrorKind::BadRequest, super::INTERNAL_ERROR),
                 partial: Box::default(),
-            })));
+            })
         });
         self.set_activity(Activity::Round { cancel });
     }
@@ -148,6 +160,7 @@ impl AgentSession {
                 self.tell(SessionEvent::ToolProgress { call_id, text });
             }
             AgentEvent::ToolResult(result) => {
+                self.turn.worked = true;
                 self.append(EntryBody::Message { message: Message::ToolResult(result) });
             }
         }
@@ -183,7 +196,7 @@ impl AgentSession {
             NextStep::Steer => {
                 let prompts = self.queue.take_steering();
                 self.queue_changed();
-                self.say_now(prompts);
+                self.say(prompts);
             }
             NextStep::CompactThenContinue => {
                 self.compact_by_itself(Reason::Threshold, AfterCompaction::Continue);

@@ -20,13 +20,14 @@ pub async fn run(
     out: &mut (impl Write + Send),
 ) -> std::io::Result<RunEnd> {
     say(&handle, prompt);
-    let mut end = RunEnd::Answered;
-    let mut started = false;
+    // Until an answer is there; a prompt that is refused or cannot be kept ends without one.
+    let mut end = RunEnd::Failed;
     loop {
         let event = tokio::select! {
             event = handle.events.recv() => event,
             _ = tokio::signal::ctrl_c() => {
                 handle.commands.send(SessionCommand::Abort).ok();
+                handle.commands.send(SessionCommand::Quit).ok();
                 end = RunEnd::Interrupted;
                 continue;
             }
@@ -37,15 +38,15 @@ pub async fn run(
         out.flush()?;
         match event {
             SessionEvent::Ended => return Ok(end),
-            SessionEvent::Activity { kind: ActivityKind::Idle } if started => {
+            SessionEvent::Activity { kind: ActivityKind::Idle } => {
                 handle.commands.send(SessionCommand::Quit).ok();
             }
-            SessionEvent::Activity { .. } => started = true,
             SessionEvent::Appended { entry } => {
                 if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body
                     && end != RunEnd::Interrupted
                 {
-                    let failed = answer.stop_reason == StopReason::Error;
+                    let failed =
+                        matches!(answer.stop_reason, StopReason::Error | StopReason::Length);
                     end = if failed { RunEnd::Failed } else { RunEnd::Answered };
                 }
             }

@@ -31,26 +31,25 @@ pub async fn run(
     errors: &mut (impl Write + Send),
 ) -> std::io::Result<RunEnd> {
     say(&handle, prompt);
-    let mut end = RunEnd::Answered;
-    let mut started = false;
+    // Until an answer is there; a prompt that is refused or cannot be kept ends without one.
+    let mut end = RunEnd::Failed;
     loop {
         let event = tokio::select! {
             event = handle.events.recv() => event,
             _ = tokio::signal::ctrl_c() => {
                 handle.commands.send(SessionCommand::Abort).ok();
+                handle.commands.send(SessionCommand::Quit).ok();
                 end = RunEnd::Interrupted;
                 continue;
             }
         };
         match event {
             None | Some(SessionEvent::Ended) => return Ok(end),
-            Some(SessionEvent::Activity { kind: ActivityKind::Idle }) if started => {
+            Some(SessionEvent::Activity { kind: ActivityKind::Idle }) => {
                 handle.commands.send(SessionCommand::Quit).ok();
             }
-            Some(SessionEvent::Activity { .. }) => started = true,
             Some(SessionEvent::Appended { entry }) => {
                 if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body {
-                    started = true;
                     let text = answer.text();
                     if !text.is_empty() {
                         writeln!(out, "{}", text.trim_end())?;

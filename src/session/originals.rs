@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::entry::SessionEntry;
+use super::store::place::sync_dir;
 use crate::ids::EntryId;
 
 /// The file that holds the originals of the session at `session`.
@@ -26,10 +27,25 @@ pub fn keep_originals(session: &Path, entries: &[std::sync::Arc<SessionEntry>]) 
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(originals_path(session))?;
-    let lines: String = entries.iter().map(|entry| entry.to_line()).collect();
+    let path = originals_path(session);
+    let mut file = options.read(true).open(&path)?;
+    // A line that was torn by a crash stays alone on its line.
+    let mut lines = if ends_in_a_line(&mut file)? { String::new() } else { "\n".to_owned() };
+    lines.extend(entries.iter().map(|entry| entry.to_line()));
     file.write_all(lines.as_bytes())?;
-    file.sync_data()
+    file.sync_data()?;
+    sync_dir(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Whether a file is empty or its last byte is `\n`.
+fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 /// All originals, by entry; the first one kept of an entry counts. Damaged lines are passed over: the
@@ -74,10 +90,10 @@ mod tests {
         };
         keep_originals(&session, &[entry("a", "first"), entry("b", "b")]).unwrap();
         let mut file = OpenOptions::new().append(true).open(originals_path(&session)).unwrap();
-        file.write_all(b"{\"type\":\"sess\n").unwrap();
-        keep_originals(&session, &[entry("a", "second")]).unwrap();
+        file.write_all(b"{\"type\":\"sess").unwrap();
+        keep_originals(&session, &[entry("a", "second"), entry("c", "c")]).unwrap();
         let originals = load_originals(&session).unwrap();
-        assert_eq!(originals.len(), 2);
+        assert_eq!(originals.len(), 3);
         assert_eq!(originals[&EntryId::new("a")], *entry("a", "first"));
     }
 }

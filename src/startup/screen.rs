@@ -1,8 +1,7 @@
 //! What the screen is told at its start: theme, keys, greeting, where history is kept.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use super::stamp::SystemStamper;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
-use crate::export::{Source, export};
+use crate::export::Source;
 use crate::ids::Stamper;
 use crate::provider::model::Model;
 use crate::provider::registry::ProviderRegistry;
@@ -109,11 +108,9 @@ fn write_export(
     let header: SessionHeader = serde_json::from_str(&first)?;
     let leaf = open.reader.tree().leaf();
     let source = Source { reader: &open.reader, header: &header, leaf };
-    let mut options = File::options();
-    let out = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    let mut out = BufWriter::new(out);
-    export(request.format, &source, request.secrets, &mut out)?;
-    out.flush()
+    let session = open.file.as_deref();
+    super::sessions::write_export(request.format, &source, request.secrets, session, path)?;
+    Ok(())
 }
 
 fn welcome() -> Welcome {

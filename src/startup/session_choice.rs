@@ -55,11 +55,30 @@ pub(super) fn choose_session(
         None
     };
     match existing {
-        Some(path) => open(&path, estimator),
+        Some(path) => {
+            let mut chosen = open(&path, estimator)?;
+            settle_folder(&mut chosen, args.cwd.is_some(), cwd);
+            Ok(chosen)
+        }
         None => {
             let store = SessionStore::create(dir, header(), estimator);
             Ok(Chosen { store, warnings: Vec::new() })
         }
+    }
+}
+
+/// A resumed session works in its own folder, unless that is gone or another one is named (F55).
+fn settle_folder(chosen: &mut Chosen, is_named: bool, cwd: &Path) {
+    let own = PathBuf::from(&chosen.store.header().cwd);
+    if is_named {
+        chosen.store.work_in(cwd);
+    } else if !own.is_dir() {
+        chosen.store.work_in(cwd);
+        chosen.warnings.push(format!(
+            "the folder of this session, {}, is gone; it goes on in {}",
+            own.display(),
+            cwd.display()
+        ));
     }
 }
 

@@ -13,7 +13,7 @@ use super::places::Folders;
 use super::stamp::SystemStamper;
 use super::talk::{Making, make_session, registry};
 use crate::agent_session::command::SessionCommand;
-use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
+use crate::agent_session::event::{ActivityKind, SessionEvent};
 use crate::agent_session::{AgentSession, Attendance, Commands, SessionHandle};
 use crate::cli::TalkArgs;
 use crate::compaction::tokens::Estimator;
@@ -26,7 +26,7 @@ use crate::session::report::ContextReport;
 use crate::session::store::place::{beside, create_private_dir, create_private_file};
 use crate::session::store::{Access, Opened, SessionStore};
 use crate::settings::Settings;
-use crate::settings::file::load;
+use crate::settings::file::{environment, load};
 
 /// Columns of a tree that goes to a file or to another program.
 const PIPED_COLUMNS: usize = 100;
@@ -101,10 +101,8 @@ pub(super) fn doctor(wanted: &str, fix: bool) -> anyhow::Result<ExitCode> {
     let reader = opened.store.reader();
     let leaf = reader.tree().leaf();
     let source = Source { reader, header: opened.store.header(), leaf };
-    let mut file = create_private_file(&copy)
-        .with_context(|| format!("cannot write {} (is it there already?)", copy.display()))?;
-    let problems = crate::export::export(Format::Jsonl, &source, Secrets::Keep, &mut file)?;
-    file.sync_all()?;
+    let problems = write_export(Format::Jsonl, &source, Secrets::Keep, Some(&path), &copy)
+        .with_context(|| format!("cannot write {}", copy.display()))?;
     for problem in problems {
         writeln!(out, "  {problem}")?;
     }
@@ -187,8 +185,10 @@ pub(super) fn compact(
     let opened = open(wanted, access)?;
     tell(&opened.warnings)?;
     let (session, commands, handle) = session_on(opened, &TalkArgs::default(), false)?;
-    if dry_run {
-        return show_plan(&session.dry_run(), json);
+    let plan = session.dry_run();
+    // With nothing to compact nothing runs, and nothing would end.
+    if dry_run || plan.get("nothing").is_some() {
+        return show_plan(&plan, json);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let instructions = (!instructions.is_empty()).then(|| instructions.to_owned());
@@ -243,6 +243,9 @@ async fn run_compaction(
         };
         match event {
             None | Some(SessionEvent::Ended) => return Ok(code),
+            Some(SessionEvent::CompactionEnd { aborted: true, .. }) => {
+                writeln!(std::io::stderr(), "stopped; nothing has changed")?;
+            }
             Some(SessionEvent::CompactionEnd { result, error, .. }) => {
                 if let Some(result) = result {
                     let words =
@@ -254,12 +257,8 @@ async fn run_compaction(
                     code = ExitCode::FAILURE;
                 }
             }
-            // Nothing to compact is told as a notice, and nothing runs.
-            Some(SessionEvent::Notice { text, level }) => {
-                writeln!(std::io::stderr(), "{text}")?;
-                if level == NoticeLevel::Info {
-                    handle.commands.send(SessionCommand::Quit).ok();
-                }
+            Some(SessionEvent::Notice { text, .. }) => {
+                writeln!(std::io::stderr(), "regrow: {text}")?
             }
             Some(SessionEvent::Activity { kind: ActivityKind::Idle }) => {
                 handle.commands.send(SessionCommand::Quit).ok();
@@ -287,14 +286,8 @@ pub(super) fn export(
     let source = Source { reader, header: opened.store.header(), leaf };
     let secrets = if redact { Secrets::Redact } else { Secrets::Keep };
     let problems = match output {
-        Some(path) => {
-            let file =
-                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            let mut out = BufWriter::new(file);
-            let problems = crate::export::export(format, &source, secrets, &mut out)?;
-            out.flush()?;
-            problems
-        }
+        Some(path) => write_export(format, &source, secrets, opened.store.path(), path)
+            .with_context(|| format!("cannot export to {}", path.display()))?,
         None => {
             let mut out = BufWriter::new(std::io::stdout().lock());
             let problems = crate::export::export(format, &source, secrets, &mut out)?;
@@ -305,6 +298,28 @@ pub(super) fn export(
     tell(&opened.warnings)?;
     tell(&problems)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes an export to a file that only the person can read, whole or not at all; never over the
+/// session itself.
+pub(super) fn write_export(
+    format: Format,
+    source: &Source<'_>,
+    secrets: Secrets,
+    session: Option<&Path>,
+    target: &Path,
+) -> std::io::Result<Vec<String>> {
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(target).is_some() && real(target) == session.and_then(real) {
+        return Err(std::io::Error::other("that is the session itself"));
+    }
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut out =
+        BufWriter::new(tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?);
+    let problems = crate::export::export(format, source, secrets, &mut out)?;
+    let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    file.persist(target).map_err(|error| error.error)?;
+    Ok(problems)
 }
 
 /// `regrow import`: a copy in this folder's sessions; the original is not touched.
@@ -345,7 +360,7 @@ fn session_dir(folders: &Folders, cwd: &Path) -> anyhow::Result<PathBuf> {
 
 fn settings(folders: &Folders, cwd: &Path) -> anyhow::Result<Arc<Settings>> {
     let places = super::talk::settings_places(folders, cwd);
-    match load(&places, std::env::vars(), &[]) {
+    match load(&places, environment(), &[]) {
         Ok(resolved) => Ok(Arc::new(resolved.settings)),
         Err(errors) => {
             let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();

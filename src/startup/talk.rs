@@ -55,7 +55,11 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start")?;
     let prompt = first_prompt(args, &cwd)?;
     if !on_screen && prompt.is_none() {
-        bail!("nothing to say: give a prompt, or start regrow in a terminal");
+        writeln!(
+            std::io::stderr(),
+            "regrow: nothing to say: give a prompt, or start regrow in a terminal"
+        )?;
+        return Ok(ExitCode::from(2));
     }
     let attendance = if on_screen { Attendance::Attended } else { Attendance::Unattended };
     let end = runtime.block_on(async {
@@ -264,8 +268,15 @@ pub(super) fn make_session(
         estimator,
         session_dir,
     };
-    let (session, commands, handle) =
+    let (mut session, commands, handle) =
         AgentSession::new(deps, store, warnings, model.clone(), thinking);
+    // What is asked for by name wins over what a resumed session was last worked on with.
+    if args.model.is_some() || args.provider.is_some() {
+        session.answer_with(model.clone());
+    }
+    if args.thinking.is_some() {
+        session.think_at(thinking);
+    }
     Ok(Started { session, commands, handle, model, registry })
 }
 

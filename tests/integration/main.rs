@@ -9,6 +9,7 @@
     clippy::too_many_lines
 )]
 
+mod command_line;
 mod protocols;
 mod providers;
 mod readme;

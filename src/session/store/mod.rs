@@ -251,6 +251,11 @@ impl SessionStore {
         Arc::new(entry)
     }
 
+    /// Works in another folder in this run; the file keeps what it says (F55).
+    pub fn work_in(&mut self, cwd: &Path) {
+        self.header.cwd = cwd.display().to_string();
+    }
+
     /// Stands at another entry without a mark in the file: for looking at a session (`--leaf`).
     pub fn stand_at(&mut self, leaf: NodeIndex) {
         self.reader.tree_mut().set_leaf(Some(leaf));
@@ -287,8 +292,12 @@ impl SessionStore {
     /// Waits until everything appended is on disk.
     ///
     /// # Errors
-    /// [`StoreError::Sync`] when the system cannot promise it.
+    /// [`StoreError::Sync`] when the system cannot promise it, [`StoreError::Write`] when entries that
+    /// waited for the disk still cannot be written.
     pub fn sync(&mut self) -> Result<(), StoreError> {
+        if self.has_unsaved() {
+            self.flush()?;
+        }
         let Some(path) = self.path.clone() else { return Ok(()) };
         let synced = self.lines.sync().and_then(|()| {
             if std::mem::take(&mut self.dir_unsynced) {

@@ -65,7 +65,7 @@ pub fn create_private_file(path: &Path) -> io::Result<File> {
 }
 
 /// Makes names in a folder last: a new or renamed file is found there after a power failure.
-pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+pub(in crate::session) fn sync_dir(dir: &Path) -> io::Result<()> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     File::open(dir)?.sync_all()
 }

@@ -113,6 +113,19 @@ async fn b1_going_where_one_is_says_so_and_does_nothing() {
 }
 
 #[tokio::test]
+async fn b1_a_place_that_one_was_moved_to_is_where_one_is() {
+    let mut talk = Talk::start();
+    two_turns(&mut talk).await;
+    let first = talk.entries()[1].id.clone();
+    talk.go(&first, SummaryChoice::None);
+    talk.until("a move", |event| matches!(event, SessionEvent::Moved { .. })).await;
+    let before = talk.bytes();
+    talk.go(&first, SummaryChoice::None);
+    talk.until("a notice", |event| matches!(event, SessionEvent::Notice { .. })).await;
+    assert_eq!(talk.bytes(), before);
+}
+
+#[tokio::test]
 async fn f24_a_running_turn_is_stopped_and_settled_before_the_leaf_moves() {
     let mut talk = Talk::start();
     two_turns(&mut talk).await;

@@ -140,6 +140,24 @@ async fn c3_over_the_threshold_the_session_compacts_and_goes_on_by_itself() {
 }
 
 #[tokio::test]
+async fn i4_going_on_by_itself_happens_once_unless_work_was_done() {
+    let mut talk = Talk::with(small());
+    nearly_fill(&mut talk).await;
+    let full = || Script::new().text("Said much.").usage(7_000, 100).finish(StopReason::Stop);
+    for _ in 0..6 {
+        talk.model.push(full());
+        talk.model.push(Script::says(SUMMARY));
+        talk.model.push(Script::says("Short."));
+    }
+    talk.prompt("go", Delivery::FollowUp);
+    talk.idle().await;
+    let story = talk.story();
+    let continued =
+        story.iter().filter(|line| line.contains("Continue if you have next steps")).count();
+    assert_eq!(continued, 1, "{story:#?}");
+}
+
+#[tokio::test]
 async fn c3_a_queued_message_is_sent_instead_and_a_question_waits() {
     let mut talk = Talk::with(small());
     nearly_fill(&mut talk).await;

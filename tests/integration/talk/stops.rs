@@ -86,6 +86,19 @@ async fn f70_a_stop_ends_the_wait_for_another_try() {
 }
 
 #[tokio::test]
+async fn f28_a_stop_of_the_persons_own_command_starts_nothing() {
+    let mut talk = Talk::start();
+    talk.send(SessionCommand::Shell { command: "echo on; sleep 985".into(), excluded: false });
+    talk.until("output", |event| matches!(event, SessionEvent::ToolProgress { .. })).await;
+    talk.prompt("typed meanwhile", Delivery::FollowUp);
+    assert!(escape(&mut talk).await < SOON);
+    assert!(talk.requests().is_empty());
+    assert!(talk.seen.iter().any(|event| {
+        matches!(event, SessionEvent::QueueReturned { text } if text == "typed meanwhile")
+    }));
+}
+
+#[tokio::test]
 async fn c24_a_stopped_compaction_leaves_the_file_as_it_was() {
     let mut talk = Talk::start();
     super::compaction::talk_much(&mut talk).await;
