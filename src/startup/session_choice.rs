@@ -1,6 +1,8 @@
 //! Which session a run works on (SPEC section 12, J1, J8).
 
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
@@ -84,7 +86,12 @@ fn settle_folder(chosen: &mut Chosen, is_named: bool, cwd: &Path) {
 
 /// Opens for writing; a session that another process has open is only looked at (J8).
 fn open(path: &Path, estimator: Estimator) -> anyhow::Result<Chosen> {
-    match SessionStore::open(path, Access::Write, estimator) {
+    let mut progress = OpeningProgress::default();
+    let opened = SessionStore::open_watched(path, Access::Write, estimator, &mut |done, total| {
+        progress.show(done, total);
+    });
+    progress.clear();
+    match opened {
         Ok(Opened { store, warnings }) => Ok(Chosen { store, warnings }),
         Err(error @ StoreError::Lock { .. }) => {
             let Opened { store, mut warnings } =
@@ -95,6 +102,40 @@ fn open(path: &Path, estimator: Estimator) -> anyhow::Result<Chosen> {
             Ok(Chosen { store, warnings })
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// How far the opening of a large session is, on stderr while nothing else is drawn (J11).
+struct OpeningProgress {
+    began: Instant,
+    is_shown: bool,
+}
+
+impl Default for OpeningProgress {
+    fn default() -> Self {
+        Self { began: Instant::now(), is_shown: false }
+    }
+}
+
+impl OpeningProgress {
+    /// What takes longer says so.
+    const PATIENCE: Duration = Duration::from_millis(300);
+
+    fn show(&mut self, done: u64, total: u64) {
+        let mut stderr = std::io::stderr();
+        if self.began.elapsed() < Self::PATIENCE || !stderr.is_terminal() {
+            return;
+        }
+        self.is_shown = true;
+        let percent = (done * 100).checked_div(total).unwrap_or_default();
+        // A line that cannot be shown is no reason not to open.
+        write!(stderr, "\ropening the session · {percent} %").and_then(|()| stderr.flush()).ok();
+    }
+
+    fn clear(&self) {
+        if self.is_shown {
+            write!(std::io::stderr(), "\r\x1b[K").ok();
+        }
     }
 }
 

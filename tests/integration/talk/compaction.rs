@@ -205,6 +205,49 @@ async fn c2_an_overflow_is_recovered_once_and_the_request_goes_on() {
     );
 }
 
+/// Seven commands with much output, about 11 000 tokens each.
+async fn much_output(talk: &mut Talk) {
+    for number in 0..7 {
+        let call = Script::new()
+            .tool_call(
+                &format!("c{number}"),
+                "bash",
+                r#"{"command":"yes abcdefghijklmnopqrstuvwxyz | head -1700"}"#,
+            )
+            .finish(StopReason::ToolUse);
+        talk.say(&format!("count {number}"), [call, Script::says("Counted.")]).await;
+    }
+}
+
+#[tokio::test]
+async fn c2_the_cheapest_way_out_of_an_overflow_is_to_prune_and_unprune_puts_all_back() {
+    let mut talk = Talk::start();
+    much_output(&mut talk).await;
+    let before = talk.bytes();
+    let asked = talk.requests().len();
+    talk.say(
+        "go",
+        [Script::fails(ErrorKind::Overflow, "prompt is too long"), Script::says("Fine.")],
+    )
+    .await;
+    assert_eq!(talk.story().last().unwrap(), "assistant: Fine.");
+    assert!(ended(&talk).is_empty(), "no summary was needed");
+    let requests = talk.requests();
+    assert_eq!(requests.len(), asked + 2);
+    let (failed, retried) = (text_of(&requests[asked]), text_of(&requests[asked + 1]));
+    assert!(retried.contains("[Output truncated - ") && retried.len() < failed.len());
+    let pruned = String::from_utf8(talk.bytes()).unwrap();
+    assert!(pruned.contains("prunedAt"));
+
+    talk.send(SessionCommand::Unprune);
+    talk.until(
+        "the originals",
+        |event| matches!(event, SessionEvent::Notice { text, .. } if text.contains("whole again")),
+    )
+    .await;
+    assert!(talk.bytes().starts_with(&before), "C9: every original is back, byte for byte");
+}
+
 #[tokio::test]
 async fn c2_with_automatic_compaction_off_the_overflow_is_reported_with_advice() {
     let mut setup = small();
@@ -221,15 +264,17 @@ async fn c2_with_automatic_compaction_off_the_overflow_is_reported_with_advice()
 }
 
 #[tokio::test]
-async fn c2_an_unknown_client_error_near_the_window_counts_as_an_overflow_once() {
-    let mut talk = Talk::with(Setup { window: 8_192, ..Setup::default() });
-    nearly_fill(&mut talk).await;
-    let error = regrow::provider::ProviderError {
-        status: Some(400),
-        ..regrow::provider::ProviderError::new(ErrorKind::BadRequest, "invalid argument")
+async fn c2_an_unknown_client_error_far_from_the_window_is_what_it_says() {
+    let error = || {
+        Script::new().error(regrow::provider::ProviderError {
+            status: Some(400),
+            ..regrow::provider::ProviderError::new(ErrorKind::BadRequest, "invalid argument")
+        })
     };
     // Far from the window it is what it says.
-    talk.say("go", [Script::new().error(error)]).await;
+    let mut talk = Talk::with(small());
+    nearly_fill(&mut talk).await;
+    talk.say("go", [error()]).await;
     assert!(ended(&talk).is_empty());
     assert!(talk.story().last().unwrap().starts_with("assistant (error)"));
 }
