@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::print::{RunEnd, say};
+use super::print::{RunEnd, listen, say};
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::SessionCommand;
 use crate::agent_session::event::{ActivityKind, SessionEvent};
@@ -23,15 +23,7 @@ pub async fn run(
     // Until an answer is there; a prompt that is refused or cannot be kept ends without one.
     let mut end = RunEnd::Failed;
     loop {
-        let event = tokio::select! {
-            event = handle.events.recv() => event,
-            _ = tokio::signal::ctrl_c() => {
-                handle.commands.send(SessionCommand::Abort).ok();
-                handle.commands.send(SessionCommand::Quit).ok();
-                end = RunEnd::Interrupted;
-                continue;
-            }
-        };
+        let event = listen(&mut handle, &mut end).await;
         let Some(event) = event else { return Ok(end) };
         serde_json::to_writer(&mut *out, &event)?;
         out.write_all(b"\n")?;

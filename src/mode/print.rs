@@ -34,15 +34,7 @@ pub async fn run(
     // Until an answer is there; a prompt that is refused or cannot be kept ends without one.
     let mut end = RunEnd::Failed;
     loop {
-        let event = tokio::select! {
-            event = handle.events.recv() => event,
-            _ = tokio::signal::ctrl_c() => {
-                handle.commands.send(SessionCommand::Abort).ok();
-                handle.commands.send(SessionCommand::Quit).ok();
-                end = RunEnd::Interrupted;
-                continue;
-            }
-        };
+        let event = listen(&mut handle, &mut end).await;
         match event {
             None | Some(SessionEvent::Ended) => return Ok(end),
             Some(SessionEvent::Activity { kind: ActivityKind::Idle }) => {
@@ -77,6 +69,20 @@ pub async fn run(
                 writeln!(errors, "regrow: {error}")?;
             }
             Some(_) => {}
+        }
+    }
+}
+
+/// The next event of the session; `None` when it is over. Ctrl+C stops it, and is noted in `end`.
+pub(super) async fn listen(handle: &mut SessionHandle, end: &mut RunEnd) -> Option<SessionEvent> {
+    loop {
+        tokio::select! {
+            event = handle.events.recv() => return event,
+            _ = tokio::signal::ctrl_c() => {
+                handle.commands.send(SessionCommand::Abort).ok();
+                handle.commands.send(SessionCommand::Quit).ok();
+                *end = RunEnd::Interrupted;
+            }
         }
     }
 }
