@@ -34,7 +34,7 @@ pub enum SessionEvent {
         /// Whether another process writes it, so that we only read.
         read_only: bool,
     },
-    /// Entries were appended at the leaf.
+    /// An entry was appended at the leaf. What is appended elsewhere is told by `Moved`.
     Appended {
         /// The entry.
         entry: Arc<SessionEntry>,

@@ -373,7 +373,13 @@ impl AgentSession {
         body: EntryBody,
     ) -> Option<Arc<SessionEntry>> {
         let stamper = self.deps.stamper.clone();
+        let moves = parent != self.leaf();
         match self.store.append_at(parent, body.clone(), stamper.as_ref()) {
+            // What stands elsewhere is shown by the move that follows.
+            Ok(entry) if moves => {
+                self.count(&entry);
+                Some(entry)
+            }
             Ok(entry) => {
                 self.appended(&entry);
                 Some(entry)

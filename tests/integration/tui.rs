@@ -329,3 +329,76 @@ fn u7_no_color_writes_no_colour() {
         })
     });
 }
+
+/// The tour, on a screen of this size.
+fn tour(home: &Home, columns: u16, rows: u16) -> Pty {
+    let pty = Pty::start(home.command(&["--tour"]), columns, rows);
+    pty.until_shows("ctx");
+    pty
+}
+
+#[test]
+fn u5_the_tree_opens_and_closes_at_every_size() {
+    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
+        let home = Home::new();
+        let mut pty = tour(&home, columns, rows);
+        pty.send("/tree\r");
+        let screen = pty.until_shows("← active");
+        assert!(screen.contains("Macro attempt"), "{columns}×{rows}\n{screen}");
+        assert!(screen.contains("3 branches"), "{columns}×{rows}\n{screen}");
+        pty.send("\u{1b}");
+        pty.until_gone("← active");
+        pty.send("/quit\r");
+        assert_eq!(pty.wait(), 0);
+    }
+}
+
+#[test]
+fn u5_the_tree_is_usable_on_a_small_screen() {
+    let home = Home::new();
+    let mut pty = Pty::start(home.command(&["--tour"]), 40, 12);
+    pty.until_shows("offline");
+    pty.send("/tree\r");
+    pty.until_shows("← active");
+    pty.send("\u{1b}");
+    pty.until_gone("← active");
+    pty.send("/quit\r");
+    assert_eq!(pty.wait(), 0);
+}
+
+#[test]
+fn c24_a_compaction_is_stopped_by_escape_and_made_the_next_time() {
+    let home = Home::new();
+    let mut pty = tour(&home, 100, 30);
+    let before = std::fs::read(home.sessions().pop().unwrap()).unwrap();
+    pty.send("/compact\r");
+    pty.until_shows("esc to cancel");
+    pty.send("\u{1b}");
+    pty.until_shows("nothing has changed");
+    assert_eq!(std::fs::read(home.sessions().pop().unwrap()).unwrap(), before);
+    pty.send("/compact\r");
+    pty.until_shows("compacted without a model");
+    let screen = say(&mut pty, "read README.md", "says");
+    assert!(screen.contains("── compacted"), "{screen}");
+    pty.send("/quit\r");
+    assert_eq!(pty.wait(), 0);
+}
+
+#[test]
+fn b5_a_branch_is_left_with_a_summary_and_its_question_comes_back_to_the_editor() {
+    let home = Home::new();
+    let mut pty = tour(&home, 100, 30);
+    say(&mut pty, "read README.md", "says");
+    pty.send("/tree\r");
+    pty.until_shows("← active");
+    // To what was just asked: a message of one's own is taken back to be written anew (B6).
+    pty.send("\u{1b}[A\u{1b}[A\u{1b}[A");
+    pty.until_shows("behind");
+    pty.send("\r");
+    pty.until_shows("summarise them first");
+    pty.send("2");
+    pty.until_shows("branch left");
+    pty.until_shows("> read README.md");
+    pty.send("\u{3}/quit\r");
+    assert_eq!(pty.wait(), 0);
+}
