@@ -93,6 +93,11 @@ pub enum Command {
         /// The file
         file: PathBuf,
     },
+    /// Store the key of a provider; it is typed without echo, or piped in
+    Login {
+        /// The provider's name
+        provider: String,
+    },
     /// List the models that can be used
     Models {
         /// Only those whose name contains this

@@ -213,14 +213,14 @@ pub static COMMANDS: &[SlashCommand] = &[
         name: "login",
         aliases: &[],
         arguments: "[PROVIDER]",
-        help: "store a key for a provider",
+        help: "say how to store a key for a provider",
         parse: |rest| Ok(SlashAction::Login(word(rest)?.map(ToOwned::to_owned))),
     },
     SlashCommand {
         name: "settings",
         aliases: &["config"],
         arguments: "",
-        help: "show and change the settings",
+        help: "say where the settings are",
         parse: |rest| bare(rest, SlashAction::OpenSettings),
     },
     SlashCommand {
@@ -258,7 +258,7 @@ pub static COMMANDS: &[SlashCommand] = &[
         name: "reload",
         aliases: &[],
         arguments: "",
-        help: "read settings, themes and instructions again",
+        help: "say what is read again, and when",
         parse: |rest| bare(rest, SlashAction::Reload),
     },
     SlashCommand {

@@ -83,8 +83,9 @@ fn sentence(
         (None, text) => format!("{who} reported: {text}"),
     };
     if kind == ErrorKind::Auth {
-        sentence
-            .push_str(&format!(" (check the key of {who}: /login, or its environment variable)"));
+        sentence.push_str(&format!(
+            " (check the key of {who}: `regrow login`, or its environment variable)"
+        ));
     }
     if let Some(wait) = retry_after.filter(|wait| *wait > LONGEST_SILENT_WAIT) {
         sentence.push_str(&format!(" (try again in {})", describe_wait(wait)));

@@ -1,4 +1,4 @@
-//! `auth.json`: keys that were stored with `/login` (P3). Readable by its owner only; written whole
+//! `auth.json`: keys that were stored with `regrow login` (P3). Readable by its owner only; written whole
 //! to a temporary file first, so that a key is never half there.
 
 use std::io::Write;

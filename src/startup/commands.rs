@@ -1,13 +1,17 @@
 //! The sub-commands that need neither a session nor a terminal.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::CommandFactory;
+use crossterm::event::{Event, KeyCode, KeyModifiers};
 
 use super::places::Folders;
 use super::talk::{registry, settings_places};
 use crate::cli::{Cli, ConfigCommand};
+use crate::provider::secret::Secret;
+use crate::settings::Settings;
 use crate::settings::file::{PROJECT_FOLDER, environment, load, migrate_file};
 
 /// `regrow models [FILTER]`.
@@ -35,6 +39,52 @@ pub(super) fn models(filter: Option<&str>) -> anyhow::Result<ExitCode> {
         )?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `regrow login PROVIDER`: the key goes to `auth.json`, which only its owner can read (P3).
+pub(super) fn login(provider: &str) -> anyhow::Result<ExitCode> {
+    let folders = Folders::find()?;
+    let registry = registry(&Settings::default(), &folders);
+    let key = if std::io::stdin().is_terminal() {
+        write!(std::io::stderr(), "key of {provider} (it is not shown): ")?;
+        read_hidden()?
+    } else {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line)?;
+        line
+    };
+    let Some(key) = Secret::new(&key) else { bail!("no key was given; nothing has changed") };
+    registry.store_key(provider, Some(&key))?;
+    writeln!(std::io::stdout(), "stored; `regrow models {provider}` lists what can be asked")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a line from the terminal without echo. Escape and Ctrl+C give up: the line is empty then.
+fn read_hidden() -> anyhow::Result<String> {
+    crossterm::terminal::enable_raw_mode()?;
+    let typed = read_hidden_keys();
+    crossterm::terminal::disable_raw_mode()?;
+    writeln!(std::io::stderr())?;
+    Ok(typed?)
+}
+
+fn read_hidden_keys() -> std::io::Result<String> {
+    let mut typed = String::new();
+    loop {
+        let Event::Key(key) = crossterm::event::read()? else { continue };
+        match key.code {
+            KeyCode::Enter => return Ok(typed),
+            KeyCode::Esc => return Ok(String::new()),
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Ok(String::new());
+            }
+            KeyCode::Backspace => {
+                typed.pop();
+            }
+            KeyCode::Char(character) => typed.push(character),
+            _ => {}
+        }
+    }
 }
 
 /// `regrow config …`.

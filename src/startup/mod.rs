@@ -37,6 +37,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             sessions::export(&session, format.as_deref(), output.as_deref(), redact)
         }
         Some(Command::Import { file }) => sessions::import(&file),
+        Some(Command::Login { provider }) => commands::login(&provider),
         Some(Command::Models { filter }) => commands::models(filter.as_deref()),
         Some(Command::Config { what }) => commands::config(what),
         Some(Command::Completions { shell }) => commands::completions(shell),

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 
@@ -32,6 +33,9 @@ use crate::settings::trust;
 use crate::tool::builtin::builtin;
 use crate::tool::permission::rule_problems;
 use crate::tui::ExitReason;
+
+/// How long what still runs in the background may hold up leaving.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Runs a conversation on the screen, or one prompt without it.
 ///
@@ -91,6 +95,8 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         session.await.ok();
         end
     })?;
+    // A read that hangs on a dead disk must not hold up leaving.
+    runtime.shutdown_timeout(FAREWELL);
     Ok(match end {
         RunEnd::Answered => ExitCode::SUCCESS,
         RunEnd::Failed => ExitCode::FAILURE,

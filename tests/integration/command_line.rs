@@ -85,3 +85,26 @@ fn c26_looking_commands_change_nothing() {
     assert!(run(&["compact", &id, "--dry-run", "--json"]).contains("nothing"));
     assert!(run(&["doctor", &id]).contains("nothing is damaged"));
 }
+
+#[test]
+fn p3_a_key_is_stored_for_its_owner_alone_and_never_shown() {
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_regrow"));
+    command
+        .args(["login", "anthropic"])
+        .current_dir(home.path())
+        .env_clear()
+        .env("HOME", home.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"sk-ant-1234567890abcdef\n").unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
+    let file = home.path().join(".config/regrow/auth.json");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!text(&ended.stdout).contains("sk-ant") && !text(&ended.stderr).contains("sk-ant"));
+    let models = text(&regrow(home.path(), &["models", "anthropic"]).stdout);
+    assert!(models.lines().next().unwrap().ends_with("ready"), "{models}");
+}

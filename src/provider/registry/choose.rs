@@ -291,7 +291,7 @@ mod tests {
         assert!(chosen(&registry, "", "claude-sonet-5-5").contains("did you mean claude-sonnet"));
         assert!(chosen(&registry, "", "zzzzzz").contains("`regrow models`"));
         let no_key = chosen(&registry, "openai", "");
-        assert!(no_key.contains("OPENAI_API_KEY") && no_key.contains("/login"), "{no_key}");
+        assert!(no_key.contains("OPENAI_API_KEY") && no_key.contains("regrow login"), "{no_key}");
         assert!(chosen(&registry, "", "gpt-4o").contains("OPENAI_API_KEY"));
         assert!(chosen(&registry, "ollama", "").contains("--model ollama/NAME"));
     }

@@ -328,7 +328,8 @@ impl ProviderRegistry {
         let variables = facts.api_key_env.0.join(" or ");
         let set =
             if variables.is_empty() { String::new() } else { format!("set {variables}, or ") };
-        let message = format!("there is no key for {name}: {set}store one with /login {name}");
+        let message =
+            format!("there is no key for {name}: {set}store one with `regrow login {name}`");
         ProviderError::new(ErrorKind::Auth, message)
     }
 }

@@ -72,8 +72,8 @@ impl App {
                  again with every request"
             }
             SlashAction::Login(_) => {
-                "put the key into its provider's variable, such as ANTHROPIC_API_KEY, and start \
-                 again; `regrow models` shows who can be asked"
+                "`regrow login PROVIDER` stores a key; a variable such as ANTHROPIC_API_KEY does as \
+                 well. `regrow models` shows who can be asked"
             }
             _ => "that cannot be done here",
         };
