@@ -55,7 +55,10 @@ impl AgentSession {
     pub(super) fn prompt(&mut self, prompt: Prompt, delivery: Delivery) {
         let is_empty = prompt.text.trim().is_empty() && prompt.images.is_empty();
         if is_empty || self.refuse_read_only() {
-            self.return_queue(vec![prompt]);
+            // What waits already goes on waiting; only this one comes back.
+            if !is_empty {
+                self.tell(SessionEvent::QueueReturned { text: prompt.text });
+            }
             // Whoever waits for the prompt's end hears of it.
             self.tell(SessionEvent::Activity { kind: self.activity.kind() });
             return;
@@ -107,17 +110,14 @@ impl AgentSession {
         let provider = match self.deps.providers.provider_for(&self.model) {
             Ok(provider) => provider,
             Err(error) => {
-                self.fail(&error, AssistantMessage::default());
+                self.fail(&error);
                 return;
             }
         };
         let request = match self.build_request() {
             Ok(request) => request,
             Err(words) => {
-                self.fail(
-                    &ProviderError::new(ErrorKind::Overflow, words),
-                    AssistantMessage::default(),
-                );
+                self.fail(&ProviderError::new(ErrorKind::Overflow, words));
                 return;
             }
         };
@@ -311,13 +311,16 @@ impl AgentSession {
     }
 
     /// A request could not even be made.
-    fn fail(&mut self, error: &ProviderError, mut message: AssistantMessage) {
-        message.api.clone_from(&self.model.api);
-        message.provider.clone_from(&self.model.provider);
-        message.model.clone_from(&self.model.id);
-        message.stop_reason = StopReason::Error;
-        message.error_message = Some(chain(error));
-        message.timestamp = self.deps.stamper.now().as_millis();
+    fn fail(&mut self, error: &ProviderError) {
+        let message = AssistantMessage {
+            api: self.model.api.clone(),
+            provider: self.model.provider.clone(),
+            model: self.model.id.clone(),
+            stop_reason: StopReason::Error,
+            error_message: Some(chain(error)),
+            timestamp: self.deps.stamper.now().as_millis(),
+            ..AssistantMessage::default()
+        };
         self.append(EntryBody::Message { message: Message::Assistant(message) });
         self.end_turn_with_queue_returned();
     }

@@ -86,6 +86,24 @@ async fn f70_a_stop_ends_the_wait_for_another_try() {
 }
 
 #[tokio::test]
+async fn f89_an_empty_prompt_leaves_the_queue_alone() {
+    let mut talk = Talk::start();
+    let hold = Hold::default();
+    talk.model.push(Script::new().text("One.").hold(&hold).finish(StopReason::Stop));
+    talk.model.push(Script::says("Two."));
+    talk.prompt("first", Delivery::FollowUp);
+    hold.reached().await;
+    talk.prompt("second", Delivery::FollowUp);
+    talk.prompt("  ", Delivery::FollowUp);
+    hold.release();
+    talk.until("the second answer", |event| {
+        matches!(event, SessionEvent::Appended { entry }
+            if super::harness::tell(&entry.body) == "assistant: Two.")
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn f28_a_stop_of_the_persons_own_command_starts_nothing() {
     let mut talk = Talk::start();
     talk.send(SessionCommand::Shell { command: "echo on; sleep 985".into(), excluded: false });
