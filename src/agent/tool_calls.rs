@@ -30,13 +30,8 @@ const GRACE: Duration = Duration::from_millis(60);
 
 /// Decides whether a call may run.
 pub trait Gate: Send + Sync {
-    /// Asks for permission; may wait for a person.
-    fn ask<'a>(
-        &'a self,
-        call: &'a ToolCall,
-        effect: Effect,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, GateAnswer>;
+    /// Asks for permission; may wait for a person. The caller stops waiting when the call is stopped.
+    fn ask<'a>(&'a self, call: &'a ToolCall, effect: Effect) -> BoxFuture<'a, GateAnswer>;
 }
 
 /// See [`Gate::ask`].
@@ -176,7 +171,7 @@ async fn prepare(
     let answer = tokio::select! {
         biased;
         () = cancel.cancelled() => GateAnswer::Refused(STOPPED.to_owned()),
-        answer = hands.gate.ask(call, effect, cancel) => answer,
+        answer = hands.gate.ask(call, effect) => answer,
     };
     match answer {
         GateAnswer::Allowed => Ok(Ready { call: call.clone(), tool }),

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
 use super::activity::Work;
 use super::command::PermissionAnswer;
@@ -29,12 +28,7 @@ struct RuledGate {
 }
 
 impl Gate for RuledGate {
-    fn ask<'a>(
-        &'a self,
-        call: &'a ToolCall,
-        effect: Effect,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, GateAnswer> {
+    fn ask<'a>(&'a self, call: &'a ToolCall, effect: Effect) -> BoxFuture<'a, GateAnswer> {
         Box::pin(async move {
             let judgement = {
                 let grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
