@@ -110,6 +110,8 @@ pub struct AgentSession {
     breaker: Breaker,
     /// Tokens of system prompt and tools, as of the last request.
     overhead: u64,
+    /// What the model in force counted last, beside what had been estimated for it.
+    measured: Option<request::Measured>,
     totals: gauge::Totals,
     /// Done as soon as nothing runs: the command that had to stop something first.
     after_stop: Option<SessionCommand>,
@@ -167,6 +169,7 @@ impl AgentSession {
             turn: turn::TurnState::default(),
             breaker: Breaker::default(),
             overhead: 0,
+            measured: None,
             totals: gauge::Totals::default(),
             after_stop: None,
             questions: Vec::new(),

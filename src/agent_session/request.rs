@@ -8,13 +8,14 @@ use crate::agent::tool_calls::Hands;
 use crate::compaction::calibration::calibrate;
 use crate::compaction::context_pruning::prune_context;
 use crate::compaction::fit::shorten_to_fit;
+use crate::compaction::overflow::is_truncated;
 use crate::compaction::plan::{CompactionPlan, NothingToCompact, prepare_compaction};
 use crate::compaction::tokens::Estimator;
 use crate::compaction::trigger::{Situation, clamp_output, context_tokens, limits, should_compact};
-use crate::message::{Message, StopReason};
+use crate::message::{AssistantMessage, Block, Message, StopReason};
 use crate::provider::{Purpose, Request, ToolSpec};
 use crate::session::context::{ContextOutline, build_session_context};
-use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
+use crate::session::tree::{ModelRef, NodeIndex, NodeKind, SessionTree};
 use crate::session::view::{Target, convert_to_llm, repair};
 use crate::settings::{Settings, Trigger};
 
@@ -41,6 +42,7 @@ impl AgentSession {
         let view = model_view(&messages, &Target::for_model(&self.model), &self.deps.settings);
         let view = shorten_to_fit(view, room, self.deps.estimator);
         self.turn.estimate = overhead + estimate(&view, self.deps.estimator);
+        self.turn.thinking = thinking(&view, self.deps.estimator);
         if self.turn.estimate >= window {
             return Err(format!(
                 "the conversation cannot be made to fit the window of {} ({window} tokens): {}",
@@ -91,12 +93,32 @@ impl AgentSession {
     }
 
     /// Tokens in context now, and whether that is an estimate (C5).
+    ///
+    /// Right after a compaction nothing has been counted yet; then the whole estimate is corrected by
+    /// what the last request of this model turned out to be, so that the figures before and after
+    /// are of one kind.
     pub(super) fn tokens_now(&self) -> (u64, bool) {
         let outline = self.live_outline();
         let tree = self.store.reader().tree();
-        let tokens = context_tokens(&tree, &outline).calibrated(calibrate(&tree, &outline));
-        let overhead = if tokens.estimated { self.overhead } else { 0 };
-        (tokens.tokens + overhead, tokens.estimated)
+        let tokens = context_tokens(&tree, &outline);
+        if !tokens.estimated {
+            return (tokens.calibrated(calibrate(&tree, &outline)).tokens, false);
+        }
+        let estimate = tokens.tokens + self.overhead;
+        match self.measured.as_ref().filter(|measured| measured.model == self.model.model_ref()) {
+            Some(measured) => (measured.correct(estimate), true),
+            None => (tokens.calibrated(calibrate(&tree, &outline)).tokens + self.overhead, true),
+        }
+    }
+
+    /// Notes what the model counted for the request that it answered just now. A prompt that the
+    /// server has truncated teaches nothing (F37).
+    pub(super) fn measure(&mut self, answer: &AssistantMessage) {
+        let (counted, estimated) = (answer.usage.prompt_tokens(), self.turn.estimate);
+        if answer.succeeded() && counted > 0 && estimated > 0 && !is_truncated(counted, estimated) {
+            let model = self.model.model_ref();
+            self.measured = Some(Measured { model, counted, estimated });
+        }
     }
 
     /// What a compaction would do now (C10).
@@ -168,6 +190,24 @@ impl AgentSession {
     }
 }
 
+/// A request as its model counted it.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    model: ModelRef,
+    /// Prompt tokens, system prompt and tools included.
+    counted: u64,
+    /// The estimate of the same.
+    estimated: u64,
+}
+
+impl Measured {
+    /// An estimate of a whole context, corrected; by no more than estimates can be off.
+    fn correct(&self, estimate: u64) -> u64 {
+        let ratio = (self.counted as f64 / self.estimated as f64).clamp(0.25, 4.0);
+        (estimate as f64 * ratio).round() as u64
+    }
+}
+
 fn is_failed_answer(tree: &SessionTree, index: NodeIndex) -> bool {
     matches!(&tree.node(index).kind, NodeKind::Assistant(answer) if answer.stop == StopReason::Error)
 }
@@ -184,6 +224,19 @@ pub(crate) fn model_view(
 
 fn estimate(messages: &[Arc<Message>], estimator: Estimator) -> u64 {
     messages.iter().map(|message| u64::from(estimator.message(message))).sum()
+}
+
+/// The part of [`estimate`] that is reasoning: not every server puts it into the prompt again.
+fn thinking(messages: &[Arc<Message>], estimator: Estimator) -> u64 {
+    let answers = messages.iter().filter_map(|message| match message.as_ref() {
+        Message::Assistant(answer) => Some(answer),
+        _ => None,
+    });
+    let texts = answers.flat_map(|answer| &answer.content).filter_map(|block| match block {
+        Block::Thinking { thinking, .. } => Some(thinking),
+        _ => None,
+    });
+    texts.map(|text| u64::from(estimator.text(text))).sum()
 }
 
 /// What takes most of the window, in words.

@@ -32,8 +32,10 @@ pub(super) struct TurnState {
     worked: bool,
     /// The answer of the present round, once it is complete.
     answer: Option<AssistantMessage>,
-    /// What the present request was estimated at.
+    /// What the present request was estimated at, in tokens.
     pub(super) estimate: u64,
+    /// The part of `estimate` that is reasoning.
+    pub(super) thinking: u64,
 }
 
 impl TurnState {
@@ -149,6 +151,7 @@ impl AgentSession {
             AgentEvent::Answer(answer) => {
                 self.turn.failures = 0;
                 self.turn.answer = Some(answer.clone());
+                self.measure(&answer);
                 if answer.tool_calls().next().is_some() {
                     self.tell(SessionEvent::Activity { kind: ActivityKind::RunningTools });
                 }
@@ -247,7 +250,9 @@ impl AgentSession {
             return RoundOutcome::Stopped;
         };
         let has_calls = answer.tool_calls().next().is_some();
-        let sign = overflow::silent_overflow(answer, self.window, self.turn.estimate);
+        // Some servers leave earlier reasoning out of the prompt; that is no sign of anything.
+        let estimate = self.turn.estimate.saturating_sub(self.turn.thinking);
+        let sign = overflow::silent_overflow(answer, self.window, estimate);
         if let Some(sign) = sign {
             // An answer that says something is an answer; the threshold takes care of the rest.
             if answer.text().trim().is_empty() && !has_calls {

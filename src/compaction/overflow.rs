@@ -406,7 +406,8 @@ pub fn silent_overflow(
 }
 
 /// Whether a server counted so much less than was sent that it must have left something out.
-pub(super) const fn is_truncated(counted: u64, estimate: u64) -> bool {
+#[must_use]
+pub const fn is_truncated(counted: u64, estimate: u64) -> bool {
     counted > 0 && estimate >= LARGE_ESTIMATE && counted.saturating_mul(2) < estimate
 }
 

@@ -13,6 +13,7 @@ mod command_line;
 mod protocols;
 mod providers;
 mod readme;
+mod real;
 mod sessions;
 mod settings;
 mod support;

@@ -36,6 +36,7 @@ impl Provider for OpenAiResponses {
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let url = self.endpoint.openai_url(&request.model, "/responses");
         let call = self.endpoint.call(url, self.endpoint.openai_key(), wire::body(&request));
-        self.http.stream(call, wire::ResponsesDecoder::new(&self.endpoint.provider), cancel)
+        let decoder = wire::ResponsesDecoder::new(&self.endpoint.provider, wire::limit(&request));
+        self.http.stream(call, decoder, cancel)
     }
 }

@@ -23,7 +23,7 @@ use regrow::session::store::{Access, SessionStore};
 use regrow::settings::{PermissionMode, Settings};
 use regrow::tool::builtin::builtin;
 
-/// Longest that anything in these tests may take; reaching it is a failure.
+/// Longest that anything may take where a script answers; reaching it is a failure.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The same ids and a clock that advances by a second for each look, in every run.
@@ -81,6 +81,8 @@ pub struct Talk {
     /// All events so far.
     pub seen: Vec<SessionEvent>,
     pub dir: tempfile::TempDir,
+    /// How long an event may take to come.
+    pub patience: Duration,
 }
 
 /// What the scripted model is called.
@@ -124,7 +126,7 @@ impl Talk {
         let scripted = ScriptedProvider::with_models([model.clone()]);
         let providers: Arc<dyn Providers> = Arc::new(scripted.clone());
         let handle = run(store, &dir, setup, providers, Arc::new(model));
-        Self { model: scripted, handle, seen: Vec::new(), dir }
+        Self { model: scripted, handle, seen: Vec::new(), dir, patience: PATIENCE }
     }
 
     /// A fresh session whose model is served over HTTP.
@@ -135,7 +137,7 @@ impl Talk {
         let folder = dir.path().join("sessions");
         let store = SessionStore::create(&folder, header, Estimator::default());
         let handle = run(store, &dir, setup, providers, model);
-        Self { model: ScriptedProvider::new(), handle, seen: Vec::new(), dir }
+        Self { model: ScriptedProvider::new(), handle, seen: Vec::new(), dir, patience: PATIENCE }
     }
 
     pub fn send(&mut self, command: SessionCommand) {
@@ -168,7 +170,7 @@ impl Talk {
 
     /// The next event.
     pub async fn next(&mut self, what: &str) -> SessionEvent {
-        let event = tokio::time::timeout(PATIENCE, self.handle.events.recv()).await;
+        let event = tokio::time::timeout(self.patience, self.handle.events.recv()).await;
         let event = event.unwrap_or_else(|_| panic!("waited in vain for {what}: {:#?}", self.seen));
         let event = event.unwrap_or_else(|| panic!("the session ended before {what}"));
         self.seen.push(event.clone());

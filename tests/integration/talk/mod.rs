@@ -2,7 +2,8 @@
 
 mod branches;
 mod compaction;
-mod harness;
+pub mod harness;
 mod served;
 mod stops;
 mod turns;
+mod windows;

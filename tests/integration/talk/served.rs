@@ -14,7 +14,7 @@ use super::harness::{Setup, Talk};
 use crate::support::server::{Gate, ModelServer, Reply, Rules};
 
 /// A server, and a session that talks to it.
-async fn serve(rules: Rules, setup: Setup) -> (ModelServer, Talk) {
+pub async fn serve(rules: Rules, setup: Setup) -> (ModelServer, Talk) {
     let server = ModelServer::start(rules).await;
     let folder = tempfile::tempdir().unwrap();
     let models = folder.path().join("models.json");
@@ -29,7 +29,7 @@ async fn serve(rules: Rules, setup: Setup) -> (ModelServer, Talk) {
     (server, talk)
 }
 
-async fn ask(talk: &mut Talk, text: &str) {
+pub async fn ask(talk: &mut Talk, text: &str) {
     talk.prompt(text, Delivery::FollowUp);
     talk.idle().await;
 }

@@ -16,6 +16,8 @@ pub struct ResponsesDecoder {
     next: usize,
     items: Vec<Item>,
     calls: bool,
+    /// Output tokens that the request allowed.
+    limit: u64,
 }
 
 /// An item of the answer, which is one block here.
@@ -55,10 +57,11 @@ impl Key {
 }
 
 impl ResponsesDecoder {
-    /// For one answer of `provider`, whose name is for messages.
+    /// For one answer of `provider`, whose name is for messages, to a request that allowed it
+    /// `limit` tokens.
     #[must_use]
-    pub fn new(provider: &str) -> Self {
-        Self { provider: provider.to_owned(), next: 0, items: Vec::new(), calls: false }
+    pub fn new(provider: &str, limit: u64) -> Self {
+        Self { provider: provider.to_owned(), next: 0, items: Vec::new(), calls: false, limit }
     }
 
     /// Begins the block of an item, unless it is of a kind that is not known here.
@@ -168,10 +171,12 @@ impl ResponsesDecoder {
                 self.done(&Key::Number(number as u64), item, events);
             }
         }
-        if let Some(usage) = read_usage(&response["usage"]) {
-            events.push(StreamEvent::Usage(usage));
-        }
+        let usage = read_usage(&response["usage"]);
+        // llama.cpp calls an answer complete that its limit cut off; the figures tell.
+        let ran_out = usage.is_some_and(|usage| usage.output >= self.limit);
+        events.extend(usage.map(StreamEvent::Usage));
         let reason = match reason {
+            StopReason::Stop if ran_out => StopReason::Length,
             StopReason::Stop if self.calls => StopReason::ToolUse,
             reason => reason,
         };

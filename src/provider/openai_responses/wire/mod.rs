@@ -6,4 +6,4 @@ mod request;
 mod tests;
 
 pub use answer::ResponsesDecoder;
-pub use request::body;
+pub use request::{body, limit};

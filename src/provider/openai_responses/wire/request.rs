@@ -26,7 +26,7 @@ pub fn body(request: &Request) -> Map<String, Value> {
     }
     set("stream", json!(true));
     set("store", json!(false));
-    set("max_output_tokens", json!(request.max_tokens.max(LEAST_OUTPUT)));
+    set("max_output_tokens", json!(limit(request)));
     if request.cache && !request.session_id.is_empty() {
         set("prompt_cache_key", json!(request.session_id));
     }
@@ -38,6 +38,12 @@ pub fn body(request: &Request) -> Map<String, Value> {
         set(name, value.clone());
     }
     body
+}
+
+/// The most tokens of output that `request` allows.
+#[must_use]
+pub fn limit(request: &Request) -> u64 {
+    request.max_tokens.max(LEAST_OUTPUT)
 }
 
 fn tool(spec: &ToolSpec) -> Value {

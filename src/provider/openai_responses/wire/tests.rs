@@ -12,7 +12,7 @@ fn decode(events: &[Value]) -> Decoded {
 }
 
 fn decode_bytes(body: &str) -> Decoded {
-    decode_split(body, || ResponsesDecoder::new("acme"))
+    decode_split(body, || ResponsesDecoder::new("acme", 1_000))
 }
 
 fn added(index: u64, item: Value) -> Value {
@@ -103,6 +103,21 @@ fn p2_items_in_order_with_encrypted_reasoning_and_figures() {
         input[3],
         json!({"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{\"path\":\"가\"}"})
     );
+}
+
+#[test]
+fn c19_f60_an_answer_that_used_up_its_limit_was_cut_whatever_the_server_calls_it() {
+    let ended = |output: u64| {
+        let events = [
+            added(0, json!({"type": "message"})),
+            delta("output_text", 0, "half a sum"),
+            json!({"type": "response.completed", "response": {"status": "completed",
+                "usage": {"input_tokens": 50, "output_tokens": output}}}),
+        ];
+        decode(&events).message().stop_reason
+    };
+    assert_eq!(ended(999), StopReason::Stop);
+    assert_eq!(ended(1_000), StopReason::Length);
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub struct Rules {
     pub key: Option<String>,
     /// In whose words an overflow is reported.
     pub overflow: Overflow,
+    /// Requests are answered and forgotten: [`ModelServer::requests`] stays empty.
+    pub forgetful: bool,
 }
 
 /// Whose overflow error is sent.
@@ -59,6 +61,8 @@ pub struct Recorded {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Value,
+    /// Tokens, as this server counts them: a quarter of the body's characters.
+    pub size: u64,
 }
 
 /// A running server; it stops when dropped.
@@ -221,14 +225,17 @@ async fn answer(
             None => json(404, &serde_json::json!({"error": {"message": "no such path"}})),
         };
     };
+    let size = String::from_utf8_lossy(&body).chars().count() as u64 / 4;
     let body: Value = match serde_json::from_slice(&body) {
         Ok(body) => body,
         Err(error) => return reject(&shared, &format!("the body is no JSON: {error}")),
     };
-    let recorded = Recorded { path, headers, body };
-    shared.requests.lock().unwrap().push(recorded.clone());
-    shared.asked.notify_waiters();
+    let recorded = Recorded { path, headers, body, size };
     let rules = shared.rules.lock().unwrap().clone();
+    if !rules.forgetful {
+        shared.requests.lock().unwrap().push(recorded.clone());
+        shared.asked.notify_waiters();
+    }
     if let Some(key) = &rules.key
         && !carries_key(&recorded.headers, key)
     {
@@ -240,7 +247,6 @@ async fn answer(
     if let Err(why) = protocol.check(&recorded, &rules) {
         return reject(&shared, &why);
     }
-    let size = recorded.body.to_string().chars().count() as u64 / 4;
     if let Some(window) = rules.window.filter(|window| size > *window) {
         return overflow(rules.overflow, size, window);
     }
