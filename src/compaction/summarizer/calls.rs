@@ -117,6 +117,13 @@ impl<'a> Run<'a> {
         self.without_model.load(Ordering::Relaxed)
     }
 
+    /// Whoever wrote last could not write what was wanted and is passed over from now on. Whether
+    /// anybody is left.
+    pub(super) fn pass_over(&self) -> bool {
+        let Who::Models(candidates) = &self.who else { return false };
+        self.first.fetch_add(1, Ordering::Relaxed) + 1 < candidates.len()
+    }
+
     pub(super) const fn is_remote(&self) -> bool {
         matches!(self.who, Who::Remote(_))
     }

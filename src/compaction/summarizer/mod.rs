@@ -210,7 +210,7 @@ impl Summarizer {
         )
     }
 
-    /// The summary by a model, written once more under a word limit if it came out too large (C19).
+    /// The summary by the first model whose text can be used.
     async fn compact(
         &self,
         run: &Run<'_>,
@@ -222,21 +222,42 @@ impl Summarizer {
             &input.earlier_details,
         );
         let limits = Limits::new(&self.settings, model);
-        let mut text = self.merged(run, input, limits, None).await?;
-        let whole = |text: &str| upsert_file_blocks(text, &ops);
-        if self.check_smaller(&whole(&text), input.replaces_tokens).is_err() {
-            let words = (input.replaces_tokens / 4).max(30);
-            text = self.merged(run, input, limits, Some(words)).await?;
-            self.check_smaller(&whole(&text), input.replaces_tokens)?;
-        }
+        let (text, whole) = loop {
+            match self.smaller(run, input, limits, &ops).await {
+                Err(SummaryError::NotSmaller { .. }) if run.pass_over() => {}
+                made => break made?,
+            }
+        };
         let short = self.short(run, input, limits, &text).await?;
         Ok(Summary {
-            text: whole(&text),
+            text: whole,
             short: Some(short),
             details: ops.details(),
             usage: run.usage(),
             extractive: run.without_model(),
         })
+    }
+
+    /// The text, and the same with the files named. Written once more under a word limit if it came
+    /// out too large (C19).
+    async fn smaller(
+        &self,
+        run: &Run<'_>,
+        input: &CompactionInput,
+        limits: Limits,
+        ops: &FileOps,
+    ) -> Result<(String, String), SummaryError> {
+        let words = (input.replaces_tokens / 4).max(30);
+        let mut too_large = Ok(());
+        for words in [None, Some(words)] {
+            let text = self.merged(run, input, limits, words).await?;
+            let whole = upsert_file_blocks(&text, ops);
+            too_large = self.check_smaller(&whole, input.replaces_tokens);
+            if too_large.is_ok() {
+                return Ok((text, whole));
+            }
+        }
+        too_large.map(|()| Default::default())
     }
 
     /// History and turn prefix, asked for at the same time and merged (C14).

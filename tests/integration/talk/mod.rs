@@ -5,5 +5,6 @@ mod compaction;
 pub mod harness;
 mod served;
 mod stops;
+mod summaries;
 mod turns;
 mod windows;

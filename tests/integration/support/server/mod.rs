@@ -78,7 +78,7 @@ struct Shared {
     rules: Mutex<Rules>,
     replies: Mutex<VecDeque<Reply>>,
     otherwise: Mutex<Option<Answerer>>,
-    gets: Mutex<Vec<(String, Value)>>,
+    gets: Mutex<Vec<(String, Reply)>>,
     requests: Mutex<Vec<Recorded>>,
     rejections: Mutex<Vec<String>>,
     asked: Notify,
@@ -135,7 +135,14 @@ impl ModelServer {
 
     /// What a path answers to GET (and to POSTs that are no model's), as JSON.
     pub fn serve(&self, path: &str, body: Value) {
-        self.shared.gets.lock().unwrap().push((path.to_owned(), body));
+        let reply =
+            Reply::status(200, &body.to_string()).header("content-type", "application/json");
+        self.serve_as(path, reply);
+    }
+
+    /// As [`ModelServer::serve`], with an answer of any kind.
+    pub fn serve_as(&self, path: &str, reply: Reply) {
+        self.shared.gets.lock().unwrap().push((path.to_owned(), reply));
     }
 
     /// Changes what the server insists on.
@@ -219,9 +226,10 @@ async fn answer(
     let path = uri.path().to_owned();
     let Some(protocol) = Protocol::of(&path).filter(|_| method == Method::POST) else {
         let gets = shared.gets.lock().unwrap();
-        let found = gets.iter().rev().find(|(known, _)| *known == path);
+        let found = gets.iter().rev().find(|(known, _)| *known == path).cloned();
+        drop(gets);
         return match found {
-            Some((_, body)) => json(200, body),
+            Some((_, reply)) => reply.respond(chat::render),
             None => json(404, &serde_json::json!({"error": {"message": "no such path"}})),
         };
     };
