@@ -75,12 +75,12 @@ pub struct ExportRequest {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlashError {
     /// No command has this name. The caller may still know it as a prompt template.
-    #[error("there is no command /{name}{}", hint(*.nearest))]
+    #[error("there is no command /{name}{}", hint(.nearest.as_deref()))]
     Unknown {
         /// The name as typed.
         name: String,
         /// A name that was perhaps meant.
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
     },
     /// The command is known, what follows it is not understood.
     #[error("/{command}: {problem}; usage: {usage}")]
@@ -304,7 +304,7 @@ pub fn parse(line: &str) -> Result<SlashAction, SlashError> {
             .iter()
             .flat_map(|command| std::iter::once(&command.name).chain(command.aliases))
             .copied();
-        let nearest = nearest(name, known).and_then(find).map(|command| command.name);
+        let nearest = nearest(name, known).and_then(find).map(|command| command.name.to_owned());
         return Err(SlashError::Unknown { name: name.to_owned(), nearest });
     };
     (command.parse)(rest.trim()).map_err(|problem| SlashError::Arguments {

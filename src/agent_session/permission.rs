@@ -15,7 +15,7 @@ use crate::agent::tool_calls::{Gate, GateAnswer, STOPPED};
 use crate::message::ToolCall;
 use crate::settings::PermissionSettings;
 use crate::tool::Effect;
-use crate::tool::permission::{Judgement, SessionGrants};
+use crate::tool::permission::{Judgement, SessionGrants, reading_in};
 use crate::tool::permission_check::check;
 
 /// The gate of one round.
@@ -81,10 +81,12 @@ fn refusal(reason: Option<String>) -> String {
 
 impl AgentSession {
     pub(super) fn gate(&self, reports: &Reports) -> Arc<dyn Gate> {
+        let mut settings = self.deps.settings.permissions.clone();
+        settings.allow.extend(self.deps.tools.reads_freely().iter().map(|path| reading_in(path)));
         Arc::new(RuledGate {
             reports: reports.clone(),
             workspace: self.store.header().cwd.clone().into(),
-            settings: self.deps.settings.permissions.clone(),
+            settings,
             grants: self.grants.clone(),
             attendance: self.deps.attendance,
         })

@@ -59,6 +59,11 @@ pub async fn run(
                     }
                 }
             }
+            Some(SessionEvent::Opened { warnings, .. }) => {
+                for warning in warnings {
+                    writeln!(errors, "regrow: {warning}")?;
+                }
+            }
             Some(SessionEvent::Notice { level, text }) if level != NoticeLevel::Info => {
                 writeln!(errors, "regrow: {text}")?;
             }

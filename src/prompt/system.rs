@@ -7,6 +7,8 @@ use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 
+use super::skill::Skill;
+
 /// Everything that the system prompt is made of.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct SystemPromptParts<'a> {
@@ -15,6 +17,8 @@ pub struct SystemPromptParts<'a> {
     pub own: Option<&'a str>,
     /// The tools on offer.
     pub tools: &'a [ToolLine],
+    /// The skills on offer; none when there is no tool to read them.
+    pub skills: &'a [SkillLine],
     /// The day, as `2026-01-14`: not the time, which would spoil every cache.
     pub date: &'a str,
     /// The session's folder.
@@ -45,6 +49,21 @@ impl ToolLine {
         let line = description.lines().next().unwrap_or_default().trim();
         let end = line.find(". ").map_or(line.len(), |at| at + 1);
         Self { name: name.to_owned(), summary: line[..end].to_owned() }
+    }
+}
+
+/// A skill in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillLine {
+    /// Its name.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+}
+
+impl From<&Skill> for SkillLine {
+    fn from(skill: &Skill) -> Self {
+        Self { name: skill.name.clone(), description: skill.description.clone() }
     }
 }
 
@@ -117,11 +136,30 @@ mod tests {
     }
 
     #[test]
+    fn skills_are_listed_once_and_in_order() {
+        let line = |name: &str, description: &str| SkillLine {
+            name: name.to_owned(),
+            description: description.to_owned(),
+        };
+        let skills = [line("pdf", "Fills {{ forms }}."), line("zip", "Packs <files>.")];
+        for own in [None, Some("You are a poet.")] {
+            let parts = SystemPromptParts { skills: &skills, own, ..parts(&[], &[]) };
+            let prompt = build_system_prompt(&parts);
+            let list = "- pdf: Fills {{ forms }}.\n- zip: Packs <files>.\n\nToday is";
+            assert_eq!(prompt.matches(list).count(), 1, "{prompt}");
+            assert!(!prompt.contains("\n\n\n"), "{prompt}");
+            assert_eq!(build_system_prompt(&parts), prompt);
+        }
+    }
+
+    #[test]
     fn x5_without_extras_nothing_empty_is_left() {
         let prompt =
             build_system_prompt(&SystemPromptParts { repository: None, ..parts(&[], &[]) });
         assert!(
-            !prompt.contains("instructions follow") && !prompt.contains("Your tools"),
+            !prompt.contains("instructions follow")
+                && !prompt.contains("Your tools")
+                && !prompt.contains("skills"),
             "{prompt}"
         );
         assert!(

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 
 mod commands;
+mod library;
 mod log;
 mod places;
 mod prompt_args;

@@ -1,5 +1,5 @@
-//! The first prompt from the command line: words, `@file` arguments and what is piped in
-//! (SPEC section 12).
+//! The first prompt from the command line: words, a `/template` with arguments, `@file` arguments and
+//! what is piped in (SPEC section 12).
 
 use std::io::Read;
 use std::path::Path;
@@ -9,6 +9,8 @@ use base64::Engine;
 
 use crate::agent_session::queue::Prompt;
 use crate::message::Image;
+use crate::prompt::template::{Expansion, Template, expand_line};
+use crate::slash::{self, SlashError};
 use crate::tool::resolve_path;
 
 /// Largest file that is taken into a prompt, in bytes.
@@ -19,10 +21,12 @@ const MAX_IMAGE: u64 = 5 * 1024 * 1024;
 /// Builds the prompt; `None` when there is nothing to say.
 ///
 /// # Errors
-/// A file that cannot be read or is too large; the sentence names it.
+/// A file that cannot be read or is too large, or a template that does not exist; the sentence names
+/// it.
 pub(super) fn build_prompt(
     words: &[String],
     cwd: &Path,
+    templates: &[Template],
     piped: Option<&mut dyn Read>,
 ) -> anyhow::Result<Option<Prompt>> {
     let mut files = String::new();
@@ -31,17 +35,43 @@ pub(super) fn build_prompt(
     for word in words {
         match word.strip_prefix('@').filter(|path| !path.is_empty()) {
             Some(path) => attach(path, cwd, &mut files, &mut prompt.images)?,
-            None => said.push(word.as_str()),
+            None => said.push(word.clone()),
         }
     }
     let mut input = String::new();
     if let Some(piped) = piped {
         piped.read_to_string(&mut input).context("cannot read what is piped in as UTF-8 text")?;
     }
-    let parts = [files.trim_end(), input.trim_end(), &said.join(" ")];
+    let said = expand(&said, templates)?;
+    let parts = [files.trim_end(), input.trim_end(), &said];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     prompt.text = parts.join("\n\n");
     Ok((!prompt.text.is_empty() || !prompt.images.is_empty()).then_some(prompt))
+}
+
+/// Fills in the template that the first word names, if it is meant as one. What follows it was taken
+/// apart by the shell.
+fn expand(said: &[String], templates: &[Template]) -> anyhow::Result<String> {
+    let Some((first, more)) = said.split_first().filter(|(first, _)| names_a_command(first)) else {
+        return Ok(said.join(" "));
+    };
+    match expand_line(templates, first, more) {
+        Expansion::Prompt(text) => Ok(text),
+        Expansion::Unknown(nearest) => {
+            let name = first.split_whitespace().next().unwrap_or_default();
+            let name = name.trim_start_matches('/').to_owned();
+            if slash::find(&name).is_some() {
+                bail!("/{name} is typed on the screen; a space before the slash sends it as text");
+            }
+            Err(SlashError::Unknown { name, nearest }.into())
+        }
+    }
+}
+
+/// `/fix` and `/fix it`, but not `/usr/bin/env` and not `/`.
+fn names_a_command(text: &str) -> bool {
+    let name = text.split_whitespace().next().unwrap_or_default();
+    slash::is_command(text) && name.len() > 1 && !name[1..].contains('/')
 }
 
 fn attach(
@@ -85,12 +115,33 @@ mod tests {
         std::fs::write(dir.path().join("a.txt"), "에이\n").unwrap();
         let mut piped: &[u8] = b"from a pipe\n";
         let prompt =
-            build_prompt(&words("explain this @a.txt please"), dir.path(), Some(&mut piped));
+            build_prompt(&words("explain this @a.txt please"), dir.path(), &[], Some(&mut piped));
         assert_eq!(
             prompt.unwrap().unwrap().text,
             "<file path=\"a.txt\">\n에이\n</file>\n\nfrom a pipe\n\nexplain this please"
         );
-        assert_eq!(build_prompt(&[], dir.path(), None).unwrap(), None);
+        assert_eq!(build_prompt(&[], dir.path(), &[], None).unwrap(), None);
+    }
+
+    #[test]
+    fn u4_templates_are_filled_in_and_unknown_ones_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let fix = Template::parse("fix", "fix.md", "Fix $1 in $2.").unwrap();
+        let build = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let built = build_prompt(&words, dir.path(), std::slice::from_ref(&fix), None);
+            built.map(|prompt| prompt.unwrap().text).map_err(|error| error.to_string())
+        };
+        assert_eq!(build(&["/fix 'the bug' a.rs"]).unwrap(), "Fix the bug in a.rs.");
+        assert_eq!(build(&["/fix", "the bug", "don't.rs"]).unwrap(), "Fix the bug in don't.rs.");
+        for text in ["/usr/bin/env is gone", " /fix", "//", "/"] {
+            assert_eq!(build(&[text]).unwrap(), text);
+        }
+        assert_eq!(
+            build(&["/fxi it"]).unwrap_err(),
+            "there is no command /fxi; did you mean /fix? (a space before the slash sends it as text)"
+        );
+        assert!(build(&["/compact"]).unwrap_err().starts_with("/compact is typed on the screen"));
     }
 
     #[test]
@@ -98,9 +149,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let png = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
         std::fs::write(dir.path().join("p.png"), png).unwrap();
-        let prompt = build_prompt(&words("@p.png"), dir.path(), None).unwrap().unwrap();
+        let prompt = build_prompt(&words("@p.png"), dir.path(), &[], None).unwrap().unwrap();
         assert_eq!(prompt.images[0].mime_type, "image/png");
-        let error = build_prompt(&words("@none"), dir.path(), None).unwrap_err();
+        let error = build_prompt(&words("@none"), dir.path(), &[], None).unwrap_err();
         assert!(error.to_string().contains("@none"), "{error}");
     }
 }

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::prompt::context_files::read_instructions;
+use crate::prompt::skill::SkillShelf;
 use crate::prompt::source::{PromptSource, SystemPrompt};
-use crate::prompt::system::{SystemPromptParts, ToolLine, build_system_prompt};
+use crate::prompt::system::{SkillLine, SystemPromptParts, ToolLine, build_system_prompt};
 use crate::provider::ToolSpec;
 use crate::settings::file::project_root;
 
@@ -17,6 +18,8 @@ pub(super) struct DiskPrompts {
     pub(super) own: Option<String>,
     /// `--append-system-prompt`.
     pub(super) appended: Option<String>,
+    /// The skills on offer.
+    pub(super) skills: SkillShelf,
 }
 
 impl PromptSource for DiskPrompts {
@@ -27,11 +30,17 @@ impl PromptSource for DiskPrompts {
         }
         let tools: Vec<_> =
             tools.iter().map(|tool| ToolLine::new(&tool.name, &tool.description)).collect();
+        let can_read_skills = tools.iter().any(|tool| tool.name == "skill");
+        let skills: Vec<_> = match can_read_skills {
+            true => self.skills.skills().iter().map(SkillLine::from).collect(),
+            false => Vec::new(),
+        };
         let root = project_root(cwd);
         let repository = (root != cwd).then(|| root.display().to_string());
         let parts = SystemPromptParts {
             own: self.own.as_deref(),
             tools: &tools,
+            skills: &skills,
             date: &today(),
             cwd: &cwd.display().to_string(),
             repository: repository.as_deref(),

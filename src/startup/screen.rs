@@ -14,6 +14,7 @@ use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
 use crate::export::Source;
 use crate::ids::Stamper;
+use crate::prompt::template::Template;
 use crate::provider::model::Model;
 use crate::provider::registry::ProviderRegistry;
 use crate::session::entry::SessionHeader;
@@ -48,6 +49,7 @@ pub(super) async fn show(
     settings: &Settings,
     folders: &Folders,
     registry: Arc<ProviderRegistry>,
+    templates: Vec<Template>,
 ) -> anyhow::Result<ExitReason> {
     let options = TuiOptions {
         theme: theme(settings.theme.as_deref().unwrap_or("auto"), &folders.config)?,
@@ -56,6 +58,7 @@ pub(super) async fn show(
         keymap: keymap(&folders.config)?,
         welcome: welcome(),
         branch_summary: settings.branch_summary.clone(),
+        templates,
         clock: || SystemStamper.now(),
         first,
         history_file: Some(folders.state.join("history.jsonl")),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use serde_json::json;
 
+use super::library::library;
 use super::places::Folders;
 use super::stamp::SystemStamper;
 use super::talk::{Making, make_session, registry};
@@ -20,6 +21,7 @@ use crate::compaction::tokens::Estimator;
 use crate::export::tree::{Branches, TreeText, write_tree_json, write_tree_text};
 use crate::export::{Format, Secrets, Source};
 use crate::ids::{EntryId, Stamper};
+use crate::prompt::skill::SkillShelf;
 use crate::session::listing::{self, ListedSession};
 use crate::session::lock::SessionLock;
 use crate::session::report::ContextReport;
@@ -387,7 +389,8 @@ fn session_on(
     let settings = settings(&folders, &cwd)?;
     let registry = registry(&settings, &folders);
     let attendance = Attendance::Unattended;
-    let making = Making { folders: &folders, cwd: &cwd, settings, attendance };
+    let skills = SkillShelf::new(library(&folders, &cwd).skills);
+    let making = Making { folders: &folders, cwd: &cwd, settings, attendance, skills };
     let made = make_session(args, making, registry, opened.store, Vec::new())?;
     let mut session = made.session;
     if model_is_chosen {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
+use super::library::library;
 use super::places::Folders;
 use super::prompt_args::build_prompt;
 use super::prompts::DiskPrompts;
@@ -21,6 +22,8 @@ use crate::cli::{OutputMode, TalkArgs};
 use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
 use crate::mode::print::RunEnd;
+use crate::prompt::skill::SkillShelf;
+use crate::prompt::template::Template;
 use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::provider::registry::{ProviderRegistry, RegistryFiles};
@@ -32,6 +35,7 @@ use crate::settings::layers::Override;
 use crate::settings::trust;
 use crate::tool::builtin::builtin;
 use crate::tool::permission::rule_problems;
+use crate::tool::skill::SkillTool;
 use crate::tui::ExitReason;
 
 /// How long what still runs in the background may hold up leaving.
@@ -57,7 +61,8 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()
         .context("cannot start")?;
-    let prompt = first_prompt(args, &cwd)?;
+    let library = library(&folders, &cwd);
+    let prompt = first_prompt(args, &cwd, &library.templates)?;
     if !on_screen && prompt.is_none() {
         writeln!(
             std::io::stderr(),
@@ -66,10 +71,12 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(2));
     }
     let attendance = if on_screen { Attendance::Attended } else { Attendance::Unattended };
+    let skills = SkillShelf::new(library.skills);
     let end = runtime.block_on(async {
         let making =
-            Making { folders: &folders, cwd: &cwd, settings: settings.clone(), attendance };
-        let started = start(args, making, resolved.notices).await?;
+            Making { folders: &folders, cwd: &cwd, settings: settings.clone(), attendance, skills };
+        let notices = resolved.notices.into_iter().chain(library.notices).collect();
+        let started = start(args, making, notices).await?;
         let session = tokio::spawn(started.session.run(started.commands));
         if on_screen && started.registry.is_unconfigured() {
             look_for_local_model(&started.handle, started.registry.clone());
@@ -81,6 +88,7 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
                 &settings,
                 &folders,
                 started.registry,
+                library.templates,
             )
             .await
             .map(|reason| match reason {
@@ -166,10 +174,14 @@ fn overrides(args: &TalkArgs) -> Vec<Override> {
     .collect()
 }
 
-fn first_prompt(args: &TalkArgs, cwd: &Path) -> anyhow::Result<Option<Prompt>> {
+fn first_prompt(
+    args: &TalkArgs,
+    cwd: &Path,
+    templates: &[Template],
+) -> anyhow::Result<Option<Prompt>> {
     let mut stdin = std::io::stdin();
     let piped: Option<&mut dyn Read> = if stdin.is_terminal() { None } else { Some(&mut stdin) };
-    build_prompt(&args.prompt, cwd, piped)
+    build_prompt(&args.prompt, cwd, templates, piped)
 }
 
 /// A session that is ready to run, and its shell's handle.
@@ -207,6 +219,8 @@ pub(super) struct Making<'a> {
     pub(super) settings: Arc<Settings>,
     /// Whether the person is there.
     pub(super) attendance: Attendance,
+    /// The skills on offer.
+    pub(super) skills: SkillShelf,
 }
 
 async fn start(
@@ -244,7 +258,7 @@ pub(super) fn make_session(
     mut warnings: Vec<String>,
 ) -> anyhow::Result<Started> {
     let session_dir = making.session_dir(args);
-    let Making { folders, settings, attendance, .. } = making;
+    let Making { folders, settings, attendance, skills, .. } = making;
     let registry = Arc::new(registry);
     let estimator = Estimator::default();
     warnings.extend(registry.warnings());
@@ -253,10 +267,8 @@ pub(super) fn make_session(
     let model = args.model.as_deref().or(settings.model.as_deref());
     let model = registry.choose_model(provider, model)?;
     let thinking = settings.thinking.as_deref().and_then(ThinkingLevel::parse).unwrap_or_default();
-    let tools = match &settings.tools {
-        Some(names) => builtin().only(names),
-        None => builtin(),
-    };
+    let tools = builtin().and(Arc::new(SkillTool::new(skills.clone())));
+    let tools = tools.only(settings.tools.as_deref());
     let summarizer = Arc::new(Summarizer::new(registry.clone(), settings.clone(), estimator));
     let deps = SessionDeps {
         providers: registry.clone(),
@@ -267,6 +279,7 @@ pub(super) fn make_session(
             user_folder: folders.config.clone(),
             own: args.system_prompt.clone(),
             appended: args.append_system_prompt.clone(),
+            skills,
         }),
         summarizer,
         retry: RetryPolicy::default().nothing_executed(),

@@ -16,6 +16,7 @@ pub mod permission;
 pub mod permission_check;
 pub mod process;
 pub mod sanitize;
+pub mod skill;
 pub mod stamps;
 pub mod truncate;
 
@@ -62,6 +63,18 @@ pub trait Tool: Send + Sync {
     /// Whether calls may run beside others: true for tools that only read.
     fn parallel(&self) -> bool {
         false
+    }
+
+    /// Whether there is anything that it could do just now; a tool that is not offered cannot be
+    /// called either.
+    fn is_offered(&self) -> bool {
+        true
+    }
+
+    /// Folders outside the workspace that this tool sends the model to: any tool may read there
+    /// without a question, unless a rule forbids it.
+    fn reads_freely(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 }
 
@@ -178,31 +191,56 @@ impl ToolError {
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Arc<[(ToolSpec, Arc<dyn Tool>)]>,
+    /// Names of those that are wanted; `None` for all.
+    wanted: Option<Arc<[String]>>,
 }
 
 impl ToolRegistry {
     /// Takes the tools in order.
     #[must_use]
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
-        Self { tools: tools.into_iter().map(|tool| (tool.spec(), tool)).collect() }
+        let tools = tools.into_iter().map(|tool| (tool.spec(), tool)).collect();
+        Self { tools, wanted: None }
     }
 
-    /// Only the tools with these names, in the order of the registry.
+    /// The same tools and one more, at the end.
     #[must_use]
-    pub fn only(&self, names: &[String]) -> Self {
-        let wanted = |(spec, _): &&(ToolSpec, Arc<dyn Tool>)| names.contains(&spec.name);
-        Self { tools: self.tools.iter().filter(wanted).cloned().collect() }
+    pub fn and(&self, tool: Arc<dyn Tool>) -> Self {
+        let more = std::iter::once((tool.spec(), tool));
+        let tools = self.tools.iter().cloned().chain(more).collect();
+        Self { tools, wanted: self.wanted.clone() }
+    }
+
+    /// Only the tools with these names, in the order of the registry; `None` for all of them. What an
+    /// earlier choice left out can be chosen again.
+    #[must_use]
+    pub fn only(&self, names: Option<&[String]>) -> Self {
+        Self { tools: self.tools.clone(), wanted: names.map(Into::into) }
+    }
+
+    /// What is on offer now.
+    fn offered(&self) -> impl Iterator<Item = &(ToolSpec, Arc<dyn Tool>)> {
+        self.tools.iter().filter(|(spec, tool)| {
+            let wanted = self.wanted.as_ref().is_none_or(|names| names.contains(&spec.name));
+            wanted && tool.is_offered()
+        })
     }
 
     /// Finds a tool by the name that a model used.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool)
+        self.offered().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool)
     }
 
     /// What a request offers.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|(spec, _)| spec.clone()).collect()
+        self.offered().map(|(spec, _)| spec.clone()).collect()
+    }
+
+    /// See [`Tool::reads_freely`].
+    #[must_use]
+    pub fn reads_freely(&self) -> Vec<PathBuf> {
+        self.offered().flat_map(|(_, tool)| tool.reads_freely()).collect()
     }
 }

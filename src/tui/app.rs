@@ -19,6 +19,7 @@ use super::transcript::Transcript;
 use crate::agent_session::command::{Delivery, Navigation, SessionCommand};
 use crate::agent_session::event::NoticeLevel;
 use crate::ids::Timestamp;
+use crate::prompt::template::Template;
 use crate::session::reader::SessionReader;
 use crate::settings::BranchSummarySettings;
 
@@ -44,6 +45,8 @@ pub struct AppOptions {
     pub history: Vec<String>,
     /// The person's home, written `~`.
     pub home: Option<PathBuf>,
+    /// The person's own commands.
+    pub templates: Vec<Template>,
 }
 
 /// See the module.
@@ -70,6 +73,8 @@ pub struct App {
     /// The move in the tree that is on its way: if it does not happen, the tree opens again there (B7).
     travelling: Option<Navigation>,
     pub(super) cwd: PathBuf,
+    /// The person's own commands (U4).
+    templates: Vec<Template>,
     home: Option<PathBuf>,
     /// What was searched for last in the transcript.
     sought: Option<String>,
@@ -124,6 +129,7 @@ impl App {
             clock: Timestamp::default,
             travelling: None,
             cwd: PathBuf::new(),
+            templates: options.templates,
             home: options.home,
             sought: None,
             recalling: None,
@@ -302,7 +308,7 @@ impl App {
     /// Opens, narrows or closes the menu, as the text before the caret asks for.
     fn refresh_menu(&mut self) {
         match super::menu::kind_for(self.editor.before_caret(), self.editor.after_caret()) {
-            Some(Kind::Commands(typed)) => self.menu = Menu::commands(&typed),
+            Some(Kind::Commands(typed)) => self.menu = Menu::commands(&typed, &self.templates),
             Some(Kind::Files(query)) => {
                 self.files_asked = Some(query.clone());
                 self.effects.push(UiEffect::FindFiles { cwd: self.cwd.clone(), query });
@@ -351,7 +357,7 @@ impl App {
             return;
         }
         if crate::slash::is_command(trimmed) {
-            return self.slash(trimmed.to_owned(), now);
+            return self.slash(trimmed, delivery, now);
         }
         let text = trimmed.to_owned();
         self.remember();

@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::text::{clip, clip_start, width};
 use super::theme::Theme;
+use crate::prompt::template::Template;
 use crate::slash;
 
 /// Most rows of the list.
@@ -29,7 +30,7 @@ pub enum Kind {
 #[derive(Debug, PartialEq, Eq)]
 struct Item {
     label: String,
-    help: &'static str,
+    help: String,
     /// Whether it can be run as it stands.
     complete: bool,
 }
@@ -65,17 +66,18 @@ pub fn kind_for(before: &str, after: &str) -> Option<Kind> {
 }
 
 impl Menu {
-    /// The commands that begin with what was typed; `None` when there is none.
+    /// The commands and templates that fit what was typed; `None` when there is none.
     #[must_use]
-    pub fn commands(typed: &str) -> Option<Self> {
-        let items: Vec<Item> = slash::complete(typed)
+    pub fn commands(typed: &str, templates: &[Template]) -> Option<Self> {
+        let mut items: Vec<Item> = slash::complete(typed)
             .into_iter()
             .map(|command| Item {
                 label: command.name.to_owned(),
-                help: command.help,
+                help: command.help.to_owned(),
                 complete: command.arguments.is_empty() || command.arguments.starts_with('['),
             })
             .collect();
+        items.extend(of_templates(typed, templates));
         (!items.is_empty()).then(|| Self {
             kind: Kind::Commands(typed.to_owned()),
             items,
@@ -86,8 +88,10 @@ impl Menu {
     /// Files that match; `None` when there is none.
     #[must_use]
     pub fn files(typed: &str, files: Vec<String>) -> Option<Self> {
-        let items: Vec<Item> =
-            files.into_iter().map(|label| Item { label, help: "", complete: false }).collect();
+        let items: Vec<Item> = files
+            .into_iter()
+            .map(|label| Item { label, help: String::new(), complete: false })
+            .collect();
         (!items.is_empty()).then(|| Self {
             kind: Kind::Files(typed.to_owned()),
             items,
@@ -150,12 +154,12 @@ impl Menu {
                 let chosen = number == self.selected;
                 let mark = if chosen { "› " } else { "  " };
                 let style = if chosen { theme.accent } else { theme.text };
-                let label = match item.help {
+                let label = match item.help.as_str() {
                     "" => clip_start(&item.label, columns.saturating_sub(5)).into_owned(),
                     _ => format!("{:<names$}", item.label),
                 };
                 let room = columns.saturating_sub(width(&label) + 7);
-                let help = clip(item.help, room).into_owned();
+                let help = clip(&item.help, room).into_owned();
                 Line::from(vec![
                     Span::styled(mark, theme.accent),
                     Span::styled(format!("{sign}{label}"), style),
@@ -164,6 +168,25 @@ impl Menu {
             })
             .collect()
     }
+}
+
+/// The templates that fit what was typed: names that begin with it, then names that contain it. One
+/// that wants arguments waits for them.
+fn of_templates(typed: &str, templates: &[Template]) -> Vec<Item> {
+    let typed = typed.to_lowercase();
+    let begins = |template: &&Template| template.name.to_lowercase().starts_with(&typed);
+    let contains = |template: &&Template| template.name.to_lowercase().contains(&typed);
+    let first = templates.iter().filter(begins);
+    let then = templates.iter().filter(|template| !begins(template) && contains(template));
+    let item = |template: &Template| {
+        let hint = &template.argument_hint;
+        Item {
+            label: template.name.clone(),
+            help: format!("{hint} {}", template.description).trim_start().to_owned(),
+            complete: hint.is_empty(),
+        }
+    };
+    first.chain(then).map(item).collect()
 }
 
 #[cfg(test)]
@@ -192,15 +215,34 @@ mod tests {
 
     #[test]
     fn u2_choosing_completes_and_goes_round() {
-        let mut menu = Menu::commands("co").unwrap();
+        let mut menu = Menu::commands("co", &[]).unwrap();
         assert_eq!(menu.choice(), Choice { replaces: 2, text: "compact".into(), complete: true });
         menu.step(true);
         menu.step(false);
         assert_eq!(menu.choice().text, "compact");
-        let menu = Menu::commands("name").unwrap();
+        let menu = Menu::commands("name", &[]).unwrap();
         assert_eq!(menu.choice(), Choice { replaces: 4, text: "name ".into(), complete: false });
         let menu = Menu::files("a", vec!["my file.rs".into()]).unwrap();
         assert_eq!(menu.choice().text, "\"my file.rs\" ");
-        assert_eq!(Menu::commands("zzz"), None);
+        assert_eq!(Menu::commands("zzz", &[]), None);
+    }
+
+    #[test]
+    fn u4_templates_stand_below_the_commands_and_wait_for_their_arguments() {
+        let template = |name: &str, text: &str| Template::parse(name, "x.md", text).unwrap();
+        let templates = [
+            template("recompact", "---\ndescription: Again\n---\nx"),
+            template("commit", "---\ndescription: 커밋\nargument-hint: [what]\n---\nx"),
+        ];
+        let mut menu = Menu::commands("com", &templates).unwrap();
+        let drawn = menu.draw(60, &Theme::dark());
+        let drawn: Vec<String> = drawn.iter().map(ToString::to_string).collect();
+        assert!(drawn[2].contains("/commit") && drawn[2].contains("[what] 커밋"), "{drawn:?}");
+        assert!(drawn[3].contains("/recompact"), "{drawn:?}");
+        menu.step(false);
+        menu.step(false);
+        assert_eq!(menu.choice(), Choice { replaces: 3, text: "commit ".into(), complete: false });
+        menu.step(false);
+        assert_eq!(menu.choice(), Choice { replaces: 3, text: "recompact".into(), complete: true });
     }
 }

@@ -53,6 +53,7 @@ use terminal::Screen;
 use theme::Theme;
 
 use crate::ids::Timestamp;
+use crate::prompt::template::Template;
 use crate::settings::BranchSummarySettings;
 
 /// Shortest time between two frames.
@@ -87,6 +88,8 @@ pub struct TuiOptions {
     pub welcome: Welcome,
     /// How `/tree` asks about summaries (B8).
     pub branch_summary: BranchSummarySettings,
+    /// The person's own commands (U4).
+    pub templates: Vec<Template>,
     /// The time of day, for ages.
     pub clock: fn() -> Timestamp,
     /// What happens at once.
@@ -137,6 +140,7 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
         welcome: options.welcome,
         history: history.unwrap_or_default(),
         home: options.home,
+        templates: options.templates,
     })
     .for_trees(options.branch_summary, options.clock);
     let (sender, results) = mpsc::unbounded_channel();

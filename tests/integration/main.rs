@@ -10,6 +10,7 @@
 )]
 
 mod command_line;
+mod extend;
 mod protocols;
 mod providers;
 mod readme;

@@ -27,6 +27,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("settings::trust", 4),
     ("prompt", 2),
     ("prompt::context_files", 4),
+    ("prompt::library", 4),
     ("prompt::source", 3),
     ("provider", 3),
     ("provider::model", 2),
@@ -466,8 +467,7 @@ fn prompts_exist_and_are_used() {
     let mut problems = Vec::new();
     let mut used = BTreeSet::new();
     for source in sources() {
-        for (number, line) in source.text.lines().enumerate().map(|(index, line)| (index + 1, line))
-        {
+        for (number, line) in source.code() {
             for (at, _) in line.match_indices("prompts/") {
                 let rest = &line[at..];
                 let Some(end) = rest.find(".md") else { continue };

@@ -46,6 +46,7 @@ fn doing(command: &Command) -> String {
         Command::Find { pattern, .. } => format!("looking for `{pattern}`"),
         Command::Grep { pattern, .. } => format!("searching for `{pattern}`"),
         Command::Run { command } => format!("running `{}`", first_line(command)),
+        Command::Skill { name } => format!("reading the skill `{name}`"),
         Command::Write { path, .. } => format!("writing `{path}`"),
         Command::Replace { path, .. } => format!("editing `{path}`"),
     }
@@ -83,6 +84,10 @@ fn outcome(result: &Result<'_>) -> String {
             let begins = first
                 .map_or(String::new(), |line| format!("; the first says `{}`", clip(line, 80)));
             format!("I read {} of `{path}`{begins}.", count(lines.len(), "line"))
+        }
+        Command::Skill { name } => {
+            let last = lines.iter().rev().find(|line| !line.trim().is_empty());
+            format!("I read the skill `{name}`; it ends with `{}`.", clip(last.unwrap_or(&""), 100))
         }
         Command::List { path } => {
             format!("`{path}` has {}{}.", count_entries(&lines), listed(&lines))
@@ -171,6 +176,7 @@ fn subject(command: &Command) -> &str {
         | Command::Replace { path, .. } => path,
         Command::Find { pattern, .. } | Command::Grep { pattern, .. } => pattern,
         Command::Run { command } => command,
+        Command::Skill { name } => name,
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) enum Command {
     Find { pattern: String, path: Option<String> },
     Grep { pattern: String, path: Option<String> },
     Run { command: String },
+    Skill { name: String },
     Write { path: String, content: String },
     Replace { old: String, new: String, path: String },
 }
@@ -39,6 +40,7 @@ impl Command {
                 ("grep", with_path(json!({ "pattern": pattern }), path))
             }
             Self::Run { command } => ("bash", json!({ "command": command })),
+            Self::Skill { name } => ("skill", json!({ "name": name })),
             Self::Write { path, content } => ("write", json!({ "path": path, "content": content })),
             Self::Replace { old, new, path } => {
                 ("edit", json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] }))
@@ -49,7 +51,11 @@ impl Command {
     const fn only_looks(&self) -> bool {
         matches!(
             self,
-            Self::Read { .. } | Self::List { .. } | Self::Find { .. } | Self::Grep { .. }
+            Self::Read { .. }
+                | Self::List { .. }
+                | Self::Find { .. }
+                | Self::Grep { .. }
+                | Self::Skill { .. }
         )
     }
 }
@@ -183,10 +189,19 @@ fn command(text: &str) -> Option<Vec<Command>> {
     if let Some(rest) = verb(text, &["run", "execute", "bash", "$", "실행"]) {
         return run(rest).map(|command| vec![command]);
     }
+    if let Some(name) = verb(text, &["skill", "use skill"]).filter(|name| is_skill_name(name)) {
+        return Some(vec![Command::Skill { name: name.to_owned() }]);
+    }
     if let Some(rest) = verb(text, &["replace", "바꾸기"]) {
         return replace(rest).map(|command| vec![command]);
     }
     korean(text).map(|command| vec![command])
+}
+
+/// Prose about skills is no command.
+fn is_skill_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
 }
 
 /// The order of words that Korean has: `F 읽어 줘`, `CMD 실행해 줘`.
@@ -399,6 +414,7 @@ mod tests {
         one("Please read the file `src/my file.rs`.", read_of("src/my file.rs"));
         one("read a.rs 10-20", Command::Read { path: "a.rs".into(), lines: Some((10, Some(20))) });
         one("read a.rs from 10", Command::Read { path: "a.rs".into(), lines: Some((10, None)) });
+        one("skill pdf-forms", Command::Skill { name: "pdf-forms".into() });
         one("ls", Command::List { path: ".".into() });
         one("list src/", Command::List { path: "src/".into() });
         one("find **/*.rs", Command::Find { pattern: "**/*.rs".into(), path: None });

@@ -52,6 +52,12 @@ pub enum Judgement {
     },
 }
 
+/// The rule that allows reading in a folder.
+#[must_use]
+pub fn reading_in(folder: &Path) -> String {
+    format!("read({})", globset::escape(&folder.to_string_lossy()))
+}
+
 /// What is wrong with the rules of the settings, a sentence each. A rule that allows and cannot be
 /// read allows nothing; one that forbids makes everything a question.
 #[must_use]

@@ -5,14 +5,15 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::App;
-use crate::agent_session::command::{SessionCommand, SummaryChoice, SwitchTo};
+use crate::agent_session::command::{Delivery, SessionCommand, SummaryChoice, SwitchTo};
 use crate::agent_session::event::NoticeLevel;
 use crate::ids::EntryId;
 use crate::nearest::nearest;
+use crate::prompt::template::{Expansion, expand_line};
 use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::session::listing::ListedSession;
-use crate::slash::{self, SlashAction};
+use crate::slash::{self, SlashAction, SlashError};
 use crate::tui::action::Action;
 use crate::tui::amount::{count, money, tokens};
 use crate::tui::effect::UiEffect;
@@ -23,14 +24,27 @@ use crate::tui::overlay::sessions::{Place, SessionPicker};
 use crate::tui::overlay::tree::TreeOverlay;
 
 impl App {
-    /// Carries out a line that begins with a slash. An unknown one stays in the editor.
-    pub(super) fn slash(&mut self, line: String, now: Instant) {
-        match slash::parse(&line) {
+    /// Carries out a line that begins with a slash: a command, or a template that stands for a prompt.
+    /// An unknown one stays in the editor.
+    pub(super) fn slash(&mut self, line: &str, delivery: Delivery, now: Instant) {
+        let (name, near) = match slash::parse(line) {
             Ok(action) => {
                 self.remember();
-                self.slash_action(action, now);
+                return self.slash_action(action, now);
             }
-            Err(error) => self.error(&error.to_string()),
+            Err(SlashError::Unknown { name, nearest }) => (name, nearest),
+            Err(error) => return self.error(&error.to_string()),
+        };
+        match expand_line(&self.templates, line, &[]) {
+            Expansion::Prompt(text) => {
+                self.remember();
+                self.send(SessionCommand::Prompt { text, images: Vec::new(), delivery });
+                self.transcript.scroll_to_end();
+            }
+            Expansion::Unknown(template) => {
+                let nearest = near.or(template);
+                self.error(&SlashError::Unknown { name, nearest }.to_string());
+            }
         }
     }
 
@@ -43,7 +57,7 @@ impl App {
             SlashAction::CopyAnswer => self.open_by_key(Action::CopyAnswer, now),
             SlashAction::ShowHotkeys => self.open_by_key(Action::ShowKeys, now),
             SlashAction::ShowHelp => {
-                let help = help::commands(&self.keymap, &self.theme);
+                let help = help::commands(&self.templates, &self.keymap, &self.theme);
                 self.push_overlay(Box::new(help));
             }
             SlashAction::OpenSessions(search) => self.effects.push(UiEffect::ListSessions(search)),

@@ -69,6 +69,10 @@ impl Stage {
             welcome,
             history: vec!["an old request".into()],
             home: Some("/home/me".into()),
+            templates: vec![
+                Template::parse("fix", "fix.md", "---\nargument-hint: [bug]\n---\nFix $1 now.")
+                    .unwrap(),
+            ],
         });
         Self {
             app,

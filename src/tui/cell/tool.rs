@@ -166,7 +166,8 @@ impl ToolCell {
                 _ => path,
             },
             (_, path) => {
-                let what = ["command", "pattern", "query", "url"].into_iter().find_map(argument);
+                let what =
+                    ["command", "pattern", "query", "url", "name"].into_iter().find_map(argument);
                 match (what, path) {
                     (Some(what), Some(path)) => format!("{what} in {path}"),
                     (Some(what), None) => what,

@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::pager::{Document, Pager};
+use crate::prompt::template::Template;
 use crate::slash::COMMANDS;
 use crate::tui::action::{Action, Group};
 use crate::tui::keymap::KeyMap;
@@ -30,12 +31,20 @@ pub fn keys(keymap: &KeyMap, theme: &Theme) -> Pager {
 
 /// The list of commands.
 #[must_use]
-pub fn commands(keymap: &KeyMap, theme: &Theme) -> Pager {
+pub fn commands(templates: &[Template], keymap: &KeyMap, theme: &Theme) -> Pager {
     let mut lines = vec![Line::styled("commands", theme.heading)];
     for command in COMMANDS {
         lines.push(pair(&command.usage(), command.help, 30, theme));
     }
     lines.push(Line::default());
+    if !templates.is_empty() {
+        lines.push(Line::styled("your prompts", theme.heading));
+        for template in templates {
+            let typed = format!("/{} {}", template.name, template.argument_hint);
+            lines.push(pair(typed.trim_end(), &template.description, 30, theme));
+        }
+        lines.push(Line::default());
+    }
     lines.push(Line::styled("in what you write", theme.heading));
     for (typed, help) in [
         ("@path", "name a file; a list opens as you type"),

@@ -55,6 +55,18 @@ impl Home {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Writes a file of the person's own, beside the settings.
+    pub fn configure(&self, path: &str, text: &str) {
+        let path = self.config(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A file of the person's own, beside the settings.
+    pub fn config(&self, path: &str) -> std::path::PathBuf {
+        self.folder.path().join("config/regrow").join(path)
+    }
+
     /// The program with these arguments, on the offline model.
     pub fn command(&self, arguments: &[&str]) -> CommandBuilder {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_regrow"));

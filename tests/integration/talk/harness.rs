@@ -21,6 +21,7 @@ use regrow::provider::{Providers, Request, ThinkingLevel, ToolSpec};
 use regrow::session::entry::{EntryBody, SessionEntry, SessionHeader};
 use regrow::session::store::{Access, SessionStore};
 use regrow::settings::{PermissionMode, Settings};
+use regrow::tool::ToolRegistry;
 use regrow::tool::builtin::builtin;
 
 /// Longest that anything may take where a script answers; reaching it is a failure.
@@ -62,6 +63,7 @@ pub struct Setup {
     pub window: u64,
     pub attendance: Attendance,
     pub retry: RetryPolicy,
+    pub tools: ToolRegistry,
 }
 
 impl Default for Setup {
@@ -70,7 +72,8 @@ impl Default for Setup {
         settings.permissions.mode = PermissionMode::Full;
         let mut retry = RetryPolicy::default();
         retry.first_delay = Duration::from_millis(5);
-        Self { settings, window: 200_000, attendance: Attendance::Attended, retry }
+        let (window, attendance) = (200_000, Attendance::Attended);
+        Self { settings, window, attendance, retry, tools: builtin() }
     }
 }
 
@@ -279,7 +282,7 @@ fn run(
     };
     let deps = SessionDeps {
         providers: providers.clone(),
-        tools: builtin(),
+        tools: setup.tools,
         settings: settings.clone(),
         stamper: Arc::new(stamper),
         prompts: Arc::new(ShortPrompt),

@@ -4,6 +4,7 @@ mod branches;
 mod compaction;
 pub mod harness;
 mod served;
+mod skills;
 mod stops;
 mod summaries;
 mod turns;
