@@ -220,7 +220,7 @@ pub static COMMANDS: &[SlashCommand] = &[
         name: "settings",
         aliases: &["config"],
         arguments: "",
-        help: "say where the settings are",
+        help: "show the settings and where each comes from, and change them",
         parse: |rest| bare(rest, SlashAction::OpenSettings),
     },
     SlashCommand {
@@ -258,7 +258,7 @@ pub static COMMANDS: &[SlashCommand] = &[
         name: "reload",
         aliases: &[],
         arguments: "",
-        help: "say what is read again, and when",
+        help: "read settings, prompts, skills, theme, keys and instructions again",
         parse: |rest| bare(rest, SlashAction::Reload),
     },
     SlashCommand {

@@ -1,9 +1,12 @@
 //! What a shell can ask of a session.
 
+use std::sync::Arc;
+
 use crate::ids::EntryId;
 use crate::message::Image;
 use crate::provider::ThinkingLevel;
 use crate::session::tree::ModelRef;
+use crate::settings::Settings;
 
 /// One wish of the person (or of the program that drives us).
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +53,8 @@ pub enum SessionCommand {
         /// `!!`: keep it from the model.
         excluded: bool,
     },
+    /// Go by other settings from now on; what runs is not stopped, its next step sees them.
+    UseSettings(Arc<Settings>),
     /// Answer with another model from now on.
     SetModel(ModelRef),
     /// Ask for another thinking level from now on.

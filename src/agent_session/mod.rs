@@ -229,6 +229,7 @@ impl AgentSession {
                 self.append(EntryBody::SessionInfo { name: Some(name) });
             }
             SessionCommand::Shell { command, excluded } => self.shell(command, excluded),
+            SessionCommand::UseSettings(settings) => self.use_settings(settings),
             SessionCommand::SetModel(model) => self.set_model(&model),
             SessionCommand::SetThinking(level) => self.set_thinking(level),
             SessionCommand::Permission { question, answer } => {

@@ -1,4 +1,4 @@
-//! Other models, other thinking levels, other sessions (SPEC U4, J1, F55, F56).
+//! Other models, other thinking levels, other settings, other sessions (SPEC U4, J1, F55, F56).
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::session::context::build_session_context;
 use crate::session::entry::{EntryBody, SessionHeader};
 use crate::session::store::{Access, ForkScope, Opened, SessionStore, StoreError};
 use crate::session::tree::ModelRef;
+use crate::settings::Settings;
 
 impl AgentSession {
     /// Tells the shell of the open session: at the start and after every switch.
@@ -103,6 +104,17 @@ impl AgentSession {
             model_id: self.model.id.clone(),
         });
         self.tell_model();
+        self.show_gauge();
+    }
+
+    /// Goes by other settings: everything is asked of them when it is needed, so the next step of
+    /// whatever runs sees them.
+    pub(super) fn use_settings(&mut self, settings: Arc<Settings>) {
+        self.deps.summarizer = Arc::new(self.deps.summarizer.with_settings(settings.clone()));
+        self.deps.tools = self.deps.tools.only(settings.tools.as_deref());
+        self.deps.settings = settings;
+        // What could not be compacted before may be compacted now.
+        self.breaker.rearm();
         self.show_gauge();
     }
 

@@ -62,6 +62,16 @@ pub fn load(
     environment: impl IntoIterator<Item = (String, String)>,
     overrides: &[Override],
 ) -> Result<Resolved, Vec<SettingsError>> {
+    load_with(places, environment, overrides, None)
+}
+
+/// As [`load`], with the person's file as it would be after a change.
+fn load_with(
+    places: &Places,
+    environment: impl IntoIterator<Item = (String, String)>,
+    overrides: &[Override],
+    proposed: Option<&Proposed>,
+) -> Result<Resolved, Vec<SettingsError>> {
     let mut errors = Vec::new();
     let mut notices = Vec::new();
     let mut files = Vec::new();
@@ -71,7 +81,13 @@ pub fn load(
         Ok(layer) => layers.push(layer),
         Err(found) => errors.extend(found),
     };
-    keep(read_layer(&places.user, &mut files));
+    keep(match proposed {
+        None => read_layer(&places.user, &mut files),
+        Some(proposed) => {
+            files.push(proposed.path.clone());
+            Layer::from_file(&proposed.path, &proposed.new, proposed.format)
+        }
+    });
     if let Some(project) = &places.project {
         let layer = read_layer(&project.join(PROJECT_FOLDER), &mut files);
         let trusted = trust::is_trusted(&places.trust, project).unwrap_or_else(|problem| {
@@ -191,6 +207,9 @@ pub enum WriteError {
     /// It has mistakes; they are to be mended first.
     #[error("{0}")]
     Settings(SettingsError),
+    /// With the change the settings would have mistakes.
+    #[error("{}", in_lines(.0))]
+    Refused(Vec<SettingsError>),
     /// It is written in a way that cannot be changed safely.
     #[error("{}: {source}", path.display())]
     Edit {
@@ -215,14 +234,49 @@ pub enum WriteError {
 /// # Errors
 /// The file has mistakes that keep it from being read, cannot be changed safely, or cannot be written.
 pub fn change(folder: &Path, changes: &[Change]) -> Result<PathBuf, WriteError> {
+    let proposed = propose(folder, changes)?;
+    write(&proposed.path, &proposed.old, &proposed.new)?;
+    Ok(proposed.path)
+}
+
+/// As [`change`] on the person's file, but only if the settings of a run hold together afterwards;
+/// gives them.
+///
+/// # Errors
+/// As [`change`], and [`WriteError::Refused`]; the file is as it was then.
+pub fn change_checked(
+    places: &Places,
+    environment: impl IntoIterator<Item = (String, String)>,
+    overrides: &[Override],
+    changes: &[Change],
+) -> Result<Resolved, WriteError> {
+    let proposed = propose(&places.user, changes)?;
+    let resolved = load_with(places, environment, overrides, Some(&proposed));
+    let resolved = resolved.map_err(WriteError::Refused)?;
+    write(&proposed.path, &proposed.old, &proposed.new)?;
+    Ok(resolved)
+}
+
+/// A file, its text, and what that would become.
+struct Proposed {
+    path: PathBuf,
+    format: Format,
+    old: String,
+    new: String,
+}
+
+fn propose(folder: &Path, changes: &[Change]) -> Result<Proposed, WriteError> {
     let found = find(folder).map_err(WriteError::Settings)?;
     let (path, format) = found.unwrap_or_else(|| (folder.join("settings.json"), Format::Json));
     let old =
         if path.exists() { read_text(&path).map_err(WriteError::Settings)? } else { String::new() };
     let new = edit::apply(&old, format, changes)
         .map_err(|source| WriteError::Edit { path: path.clone(), source })?;
-    write(&path, &old, &new)?;
-    Ok(path)
+    Ok(Proposed { path, format, old, new })
+}
+
+fn in_lines(errors: &[SettingsError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Rewrites removed keys of the settings file of a folder (S10). Returns the file and what was done,
@@ -525,5 +579,30 @@ mod tests {
         fs::write(folder.path().join(".env"), "X=1\nAGENT_DEBUG_LOGGING=true\n").unwrap();
         assert!(debug_logging(None, folder.path()));
         assert!(!debug_logging(Some("false"), folder.path()));
+    }
+
+    #[test]
+    fn g1_a_change_that_contradicts_the_rest_is_refused_and_writes_nothing() {
+        let machine = machine();
+        let text = "# mine\nsummarization:\n  contextPruning:\n    hardClearRatio: 0.4\n";
+        machine.put("config/settings.yaml", text);
+        let change = |key: &str, value: serde_json::Value| {
+            let change = Change { key: Key::parse(key), value: Some(value) };
+            change_checked(&machine.places, [], &[], &[change])
+        };
+        let refused = change("summarization.contextPruning.softTrimRatio", json!(0.9)).unwrap_err();
+        assert!(refused.to_string().contains("softTrimRatio"), "{refused}");
+        let refused = change("compaction.reserveTokens", json!("many")).unwrap_err();
+        assert!(refused.to_string().contains("must be a whole number"), "{refused}");
+        assert_eq!(machine.get("config/settings.yaml"), text);
+        assert!(!machine.places.user.join("settings.yaml.bak").exists());
+        let resolved = change("compaction.reserveTokens", json!(5)).unwrap();
+        assert_eq!(resolved.settings.compaction.reserve_tokens, 5);
+        assert_eq!(machine.load().unwrap().shown, resolved.shown);
+        assert!(machine.get("config/settings.yaml").starts_with("# mine\n"));
+        assert_eq!(machine.get("config/settings.yaml.bak"), text);
+        machine.put("config/settings.yaml", "mouse: [");
+        change("mouse", json!(true)).unwrap_err();
+        assert_eq!(machine.get("config/settings.yaml"), "mouse: [");
     }
 }

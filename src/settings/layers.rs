@@ -134,8 +134,18 @@ impl Layer {
     }
 }
 
-/// A value that was given as plain text.
 fn entry_from_text(leaf: &Leaf, text: &str, origin: Origin) -> Result<Entry, SettingsError> {
+    match value_from_text(leaf, text) {
+        Ok(value) => Ok(Entry { key: leaf.key.clone(), value, origin, marks: leaf.marks }),
+        Err(problem) => Err(SettingsError::new(origin, Some(leaf.key.clone()), problem)),
+    }
+}
+
+/// The value that a plain text stands for: lists are typed with commas, blocks as JSON.
+///
+/// # Errors
+/// It does not fit the key; what was expected.
+pub fn value_from_text(leaf: &Leaf, text: &str) -> Result<Value, String> {
     let scalar = |value: Value| Node { place: Place::START, value: NodeValue::Scalar(value) };
     let is = |name: &str| leaf.schema.get("type").is_some_and(|kind| kind == name);
     let node = match serde_json::from_str::<Value>(text) {
@@ -151,15 +161,11 @@ fn entry_from_text(leaf: &Leaf, text: &str, origin: Origin) -> Result<Entry, Set
             ),
         },
         _ if is("string") => scalar(text.into()),
-        Ok(Value::Array(_) | Value::Object(_)) => read_json(text)
-            .map_err(|error| SettingsError::new(origin.clone(), None, error.problem))?,
+        Ok(Value::Array(_) | Value::Object(_)) => read_json(text).map_err(|error| error.problem)?,
         Ok(value) => scalar(value),
         Err(_) => scalar(text.into()),
     };
-    match check_one(&leaf.key, leaf.schema, &node) {
-        Ok(value) => Ok(Entry { key: leaf.key.clone(), value, origin, marks: leaf.marks }),
-        Err(problem) => Err(SettingsError::new(origin, Some(leaf.key.clone()), problem)),
-    }
+    check_one(&leaf.key, leaf.schema, &node)
 }
 
 /// All layers as one: for each key the value in force and where it came from.

@@ -68,6 +68,15 @@ impl Key {
         self.0.iter().try_fold(root, |value, name| value.get(name))
     }
 
+    /// Whether a change of it counts only from the next start on: it says with what to start, or
+    /// speaks of what is made once.
+    #[must_use]
+    pub fn counts_from_next_start(&self) -> bool {
+        const BLOCKS: &[&str] =
+            &["provider", "model", "thinking", "sessionDir", "timeouts", "endpoints", "hooks"];
+        self.0.first().is_some_and(|block| BLOCKS.contains(&block.as_str()))
+    }
+
     /// Its environment variable: `REGROW_COMPACTION_RESERVE_TOKENS`.
     #[must_use]
     pub fn variable(&self) -> String {

@@ -8,6 +8,7 @@ use crate::cli::{Cli, Command};
 
 mod commands;
 mod library;
+mod live;
 mod log;
 mod places;
 mod prompt_args;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::live::Live;
 use super::places::Folders;
 use super::stamp::SystemStamper;
 use crate::agent_session::SessionHandle;
@@ -14,16 +15,17 @@ use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
 use crate::export::Source;
 use crate::ids::Stamper;
-use crate::prompt::template::Template;
 use crate::provider::model::Model;
 use crate::provider::registry::ProviderRegistry;
 use crate::session::entry::SessionHeader;
 use crate::session::listing::{ListedSession, list_all};
 use crate::settings::Settings;
+use crate::settings::edit::Change;
 use crate::slash::ExportRequest;
 use crate::tui::cell::Welcome;
 use crate::tui::keymap::KeyMap;
-use crate::tui::outside::{OpenSession, Outside};
+use crate::tui::outside::{OpenSession, Outside, Reloaded};
+use crate::tui::overlay::settings::SettingsSheet;
 use crate::tui::theme::{ColorDepth, Theme};
 use crate::tui::{self, ExitReason, FirstThing, TuiOptions};
 
@@ -49,21 +51,22 @@ pub(super) async fn show(
     settings: &Settings,
     folders: &Folders,
     registry: Arc<ProviderRegistry>,
-    templates: Vec<Template>,
+    live: Live,
 ) -> anyhow::Result<ExitReason> {
+    let (theme, keymap) = live.look(settings)?;
     let options = TuiOptions {
-        theme: theme(settings.theme.as_deref().unwrap_or("auto"), &folders.config)?,
+        theme,
         mouse: settings.mouse,
         animation: settings.animation != Some(false),
-        keymap: keymap(&folders.config)?,
+        keymap,
         welcome: welcome(),
         branch_summary: settings.branch_summary.clone(),
-        templates,
+        templates: live.templates(),
         clock: || SystemStamper.now(),
         first,
         history_file: Some(folders.state.join("history.jsonl")),
         home: etcetera::home_dir().ok(),
-        outside: Arc::new(Program { registry, sessions: folders.data.join("sessions") }),
+        outside: Arc::new(Program { registry, sessions: folders.data.join("sessions"), live }),
     };
     tui::run(handle, options).await
 }
@@ -73,6 +76,7 @@ struct Program {
     registry: Arc<ProviderRegistry>,
     /// The folder of the sessions of all projects.
     sessions: PathBuf,
+    live: Live,
 }
 
 impl Outside for Program {
@@ -96,6 +100,18 @@ impl Outside for Program {
         write_export(open, file, request, &path)
             .map_err(|error| format!("cannot export to {}: {error}", path.display()))?;
         Ok(path)
+    }
+
+    fn settings(&self) -> Result<SettingsSheet, String> {
+        self.live.settings()
+    }
+
+    fn change_setting(&self, change: &Change) -> Result<(SettingsSheet, Reloaded), String> {
+        self.live.change_setting(change)
+    }
+
+    fn reload(&self, cwd: &Path) -> Reloaded {
+        self.live.reload(cwd)
     }
 }
 
@@ -132,7 +148,7 @@ fn welcome() -> Welcome {
 }
 
 /// The theme of that name for this terminal: a file of the person's, or a built-in one.
-fn theme(name: &str, config: &Path) -> anyhow::Result<Theme> {
+pub(super) fn theme(name: &str, config: &Path) -> anyhow::Result<Theme> {
     let depth = ColorDepth::detect(|name| std::env::var(name).ok());
     let name = if name == "auto" { background() } else { name };
     let file = config.join("themes").join(format!("{name}.toml"));
@@ -155,7 +171,8 @@ fn background() -> &'static str {
     if light { "light" } else { "dark" }
 }
 
-fn keymap(config: &Path) -> anyhow::Result<KeyMap> {
+/// The key map: the built-in one with the person's changes.
+pub(super) fn keymap(config: &Path) -> anyhow::Result<KeyMap> {
     let file = config.join("keymap.toml");
     match std::fs::read_to_string(&file) {
         Ok(source) => KeyMap::with_changes(&source)

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::library::library;
+use super::live::Live;
 use super::places::Folders;
 use super::prompt_args::build_prompt;
 use super::prompts::DiskPrompts;
@@ -72,6 +73,8 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
     }
     let attendance = if on_screen { Attendance::Attended } else { Attendance::Unattended };
     let skills = SkillShelf::new(library.skills);
+    let live = Live::new(&folders, &cwd, overrides(args), &skills)
+        .having_read(resolved.shown, library.templates);
     let end = runtime.block_on(async {
         let making =
             Making { folders: &folders, cwd: &cwd, settings: settings.clone(), attendance, skills };
@@ -88,7 +91,7 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
                 &settings,
                 &folders,
                 started.registry,
-                library.templates,
+                live,
             )
             .await
             .map(|reason| match reason {

@@ -25,6 +25,7 @@ use crate::settings::BranchSummarySettings;
 
 mod keys;
 mod open;
+mod reloading;
 mod session_events;
 
 /// How long the first of two presses counts.
@@ -185,6 +186,9 @@ impl App {
             UiEvent::Told(text) => self.transcript.notice(NoticeLevel::Info, &text),
             UiEvent::Models { wanted, models } => self.models(wanted.as_deref(), models),
             UiEvent::Sessions { search, sessions } => self.sessions(search, sessions),
+            UiEvent::Settings(sheet) => self.show_settings(sheet),
+            UiEvent::SettingChanged { change, result } => self.setting_changed(&change, result),
+            UiEvent::Reloaded(reloaded) => self.reloaded(&reloaded),
             UiEvent::Tick => self.status.tick(now),
             UiEvent::Terminate => self.quit(),
         }

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use super::highlight::CodeJob;
+use super::theme::Theme;
 use crate::agent_session::command::SessionCommand;
 use crate::session::tree::NodeIndex;
+use crate::settings::edit::Change;
 use crate::slash::ExportRequest;
 
 /// One wish of the screen.
@@ -42,6 +44,16 @@ pub enum UiEffect {
     ListSessions(Option<String>),
     /// Write the session for others to read.
     Export(ExportRequest),
+    /// List the settings; they come back as an event.
+    ListSettings,
+    /// Change a setting in the person's file; what came of it comes back as an event.
+    ChangeSetting(Change),
+    /// Read settings, templates, skills, theme and keys again; they come back as an event.
+    Reload,
+    /// Colour code in this theme from now on.
+    UseTheme(Theme),
+    /// Take the mouse from now on, or leave it to the terminal.
+    UseMouse(bool),
     /// Ring the terminal's bell.
     Bell,
     /// Put the program to sleep (Ctrl+Z).

@@ -43,6 +43,8 @@ pub enum ForLoop {
     Copy(String),
     /// Edit text in the person's editor.
     EditExternally(String),
+    /// Take the mouse, or leave it to the terminal.
+    UseMouse(bool),
     /// Ring the bell.
     Bell,
     /// Put the program to sleep.
@@ -122,6 +124,26 @@ impl Effects {
                 return Some(ForLoop::Copy(text));
             }
             UiEffect::EditExternally(text) => return Some(ForLoop::EditExternally(text)),
+            UiEffect::ListSettings => {
+                let outside = self.outside.clone();
+                self.report(move || {
+                    Some(match outside.settings() {
+                        Ok(sheet) => UiEvent::Settings(sheet),
+                        Err(why) => UiEvent::Failed(why),
+                    })
+                });
+            }
+            UiEffect::ChangeSetting(change) => {
+                let outside = self.outside.clone();
+                self.report(move || {
+                    let result = outside.change_setting(&change);
+                    let result = result.map(|(sheet, reloaded)| (sheet, Box::new(reloaded)));
+                    Some(UiEvent::SettingChanged { change, result })
+                });
+            }
+            UiEffect::Reload => self.reload(),
+            UiEffect::UseTheme(theme) => self.theme = theme,
+            UiEffect::UseMouse(mouse) => return Some(ForLoop::UseMouse(mouse)),
             UiEffect::Bell => return Some(ForLoop::Bell),
             UiEffect::Suspend => return Some(ForLoop::Suspend),
             UiEffect::Quit => return Some(ForLoop::Quit),
@@ -177,6 +199,12 @@ impl Effects {
                 Err(why) => UiEvent::Failed(why),
             })
         });
+    }
+
+    fn reload(&self) {
+        let outside = self.outside.clone();
+        let cwd = self.session.as_ref().map(|session| session.cwd.clone()).unwrap_or_default();
+        self.report(move || Some(UiEvent::Reloaded(Box::new(outside.reload(&cwd)))));
     }
 
     fn find_files(&self, cwd: PathBuf, query: String) {

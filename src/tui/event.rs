@@ -6,11 +6,14 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::effect::BodyHits;
 use super::highlight::{CodeKey, ColouredCode};
+use super::outside::Reloaded;
+use super::overlay::settings::SettingsSheet;
 use crate::agent_session::event::SessionEvent;
 use crate::provider::model::Model;
 use crate::session::entry::SessionEntry;
 use crate::session::listing::ListedSession;
 use crate::session::tree::NodeIndex;
+use crate::settings::edit::Change;
 
 /// One reason to look at the screen's state again.
 #[derive(Debug)]
@@ -61,6 +64,17 @@ pub enum UiEvent {
         /// All of them.
         sessions: Vec<ListedSession>,
     },
+    /// The settings.
+    Settings(SettingsSheet),
+    /// A setting was changed, or could not be.
+    SettingChanged {
+        /// What was wanted.
+        change: Change,
+        /// The settings now, and what follows for the screen; or why nothing has changed.
+        result: Result<(SettingsSheet, Box<Reloaded>), String>,
+    },
+    /// Everything that can be read again was.
+    Reloaded(Box<Reloaded>),
     /// The external editor was left.
     Edited(Result<String, String>),
     /// Code was coloured.

@@ -307,6 +307,7 @@ impl MainLoop {
                     let hint = UiEvent::Hint("copied".to_owned());
                     self.app.update(hint, Instant::now());
                 }
+                Some(ForLoop::UseMouse(mouse)) => self.screen.use_mouse(mouse)?,
                 Some(ForLoop::Bell) => self.screen.write("\u{7}")?,
                 Some(ForLoop::Suspend) => self.suspend()?,
                 Some(ForLoop::EditExternally(text)) => self.edit(&text).await?,

@@ -54,6 +54,11 @@ impl Status {
         }
     }
 
+    /// Lets the sign of work move, or stand.
+    pub const fn set_animation(&mut self, animation: bool) {
+        self.animation = animation;
+    }
+
     /// Whether something runs.
     #[must_use]
     pub fn is_busy(&self) -> bool {

@@ -63,6 +63,18 @@ impl Screen {
         io::Write::flush(backend)
     }
 
+    /// Takes the mouse, or leaves it to the terminal.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn use_mouse(&mut self, mouse: bool) -> io::Result<()> {
+        match (std::mem::replace(&mut self.mouse, mouse), mouse) {
+            (false, true) => execute!(io::stdout(), EnableMouseCapture),
+            (true, false) => execute!(io::stdout(), DisableMouseCapture),
+            _ => Ok(()),
+        }
+    }
+
     /// Gives the terminal back for a while; [`Screen::resume`] takes it again.
     pub fn leave(&mut self) {
         restore();

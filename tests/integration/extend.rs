@@ -1,4 +1,5 @@
-//! What a person adds to the program, in the real binary: prompt templates and skills (U4, G2).
+//! What a person adds to the program and changes of it, in the real binary: prompt templates, skills,
+//! settings (U4, G1, G2).
 
 use std::process::{Command, Output, Stdio};
 
@@ -98,4 +99,66 @@ fn a3_a_skill_is_read_on_the_screen_without_a_question() {
     let screen = pty.until_shows("✓ skill  release");
     assert!(!screen.contains("wants to"), "{screen}");
     pty.until_shows("it ends with Run the tests, then tag.");
+}
+
+/// F82: a change keeps comments, is backed up, checked where it is typed, and counts at once.
+#[test]
+fn u4_a_setting_is_changed_on_the_screen() {
+    let home = Home::new();
+    let text = "{\n  // mine\n  \"mouse\": false, // no mouse\n}\n";
+    home.configure("settings.json", text);
+    let mut pty = open(&home);
+    pty.until_shows("compacts at 75%");
+    pty.send("/settings\r");
+    pty.until_shows("changes go to");
+    pty.send("compaction.enabled");
+    pty.until_shows("compact by itself when the window fills");
+    pty.send("\rfalse\r");
+    pty.until_shows("saved: compaction.enabled is false");
+    let file = std::fs::read_to_string(home.config("settings.json")).unwrap();
+    assert!(file.contains("// mine") && file.contains("// no mouse"), "{file}");
+    assert!(file.contains("\"enabled\": false"), "{file}");
+    assert_eq!(std::fs::read_to_string(home.config("settings.json.bak")).unwrap(), text);
+    pty.send("\u{15}reserveRatio\r\u{15}7\r");
+    pty.until_shows("must be a number from 0 to 1, not 7");
+    pty.send("\u{1b}");
+    pty.until_gone("summarization.reserveRatio =");
+    pty.send("\u{1b}");
+    pty.until_gone("changes go to");
+    // Automatic compaction is off at once.
+    pty.until_gone("compacts at 75%");
+    // A file with a mistake is never written over.
+    home.configure("settings.json", "{\"mouse\": ");
+    pty.send("/settings\r");
+    pty.until_shows("settings.json:1:");
+    assert_eq!(std::fs::read_to_string(home.config("settings.json")).unwrap(), "{\"mouse\": ");
+}
+
+#[test]
+fn u4_reload_reads_everything_again_and_keeps_the_session() {
+    let home = Home::new();
+    let mut pty = open(&home);
+    pty.send("read README.md\r");
+    pty.until_shows("✓ read   README.md");
+    pty.until_gone("esc to stop");
+    home.configure("prompts/look.md", "ls .");
+    home.configure("skills/release/SKILL.md", SKILL);
+    home.configure("settings.yaml", "compaction:\n  enabled: false\n");
+    home.configure("keymap.toml", "no_such_action = []\n");
+    home.put("AGENTS.md", "Be brief.\n");
+    pty.send("/reload\r");
+    let screen = pty.until_shows("skills: new release");
+    for line in ["compaction.enabled: true → false", "prompts: new /look", "instructions: "] {
+        assert!(screen.contains(line), "{line} in\n{screen}");
+    }
+    pty.until_shows("keymap.toml");
+    pty.until_gone("compacts at 75%");
+    assert!(pty.screen().contains("▌ read README.md"), "{}", pty.screen());
+    pty.send("/look\r");
+    pty.until_shows("✓ ls");
+    pty.until_gone("esc to stop");
+    pty.send("skill release\r");
+    pty.until_shows("✓ skill  release");
+    pty.send("/reload\r");
+    pty.until_shows("nothing has changed");
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use regrow::settings::check::expected;
 use regrow::settings::schema::leaves;
@@ -10,6 +11,9 @@ use regrow::slash::COMMANDS;
 
 /// Compares the lines between two marks with what they should be, or writes them.
 fn check(mark: &str, table: &str) {
+    // Both tests write the same file.
+    static PAGE: Mutex<()> = Mutex::new(());
+    let _page = PAGE.lock().unwrap_or_else(PoisonError::into_inner);
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let start = page.find(&format!("<!-- {mark}:")).expect("the mark is there");

@@ -100,6 +100,12 @@ impl Summarizer {
         Self { providers, settings, estimator, backoff: Duration::from_secs(1) }
     }
 
+    /// The same summariser, following other settings.
+    #[must_use]
+    pub fn with_settings(&self, settings: Arc<Settings>) -> Self {
+        Self { settings, providers: self.providers.clone(), ..*self }
+    }
+
     /// Makes the summary of a compaction. `model` is the session's own.
     ///
     /// History and turn prefix are asked for at the same time, the short summary after them.

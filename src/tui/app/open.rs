@@ -67,6 +67,8 @@ impl App {
                 let path = crate::tool::resolve_path(&self.cwd, &path.to_string_lossy());
                 self.send(SessionCommand::Switch(SwitchTo::Open(path)));
             }
+            SlashAction::OpenSettings => self.effects.push(UiEffect::ListSettings),
+            SlashAction::Reload => self.effects.push(UiEffect::Reload),
             SlashAction::Find(text) => self.find(text, now),
             SlashAction::ShowSession => self.show_session(),
             SlashAction::OpenThinking => self.show_thinking(),
@@ -77,14 +79,6 @@ impl App {
     /// What another start or the command line does.
     fn not_here(&mut self, action: &SlashAction) {
         let text = match action {
-            SlashAction::OpenSettings => {
-                "`regrow config show` lists the settings and where each comes from; \
-                 `regrow config path` names the files"
-            }
-            SlashAction::Reload => {
-                "settings, themes and keys are read at the start; project instructions are read \
-                 again with every request"
-            }
             SlashAction::Login(_) => {
                 "`regrow login PROVIDER` stores a key; a variable such as ANTHROPIC_API_KEY does as \
                  well. `regrow models` shows who can be asked"

@@ -9,6 +9,8 @@ use super::theme::Theme;
 use crate::agent_session::event::SessionEvent;
 use crate::session::entry::SessionEntry;
 use crate::session::tree::NodeIndex;
+use crate::settings::edit::Change;
+use settings::SettingsSheet;
 use std::sync::Arc;
 
 pub mod confirm;
@@ -20,6 +22,7 @@ pub mod models;
 pub mod pager;
 pub mod permission;
 pub mod sessions;
+pub mod settings;
 #[cfg(test)]
 mod testing;
 pub mod tree;
@@ -51,6 +54,15 @@ pub trait Overlay: Send {
 
     /// What a search of [`UiEffect::SearchBodies`] has found.
     fn found(&mut self, _hits: &BodyHits) -> Outcome {
+        Outcome::Ignored
+    }
+
+    /// A [`UiEffect::ChangeSetting`] was carried out, or was not.
+    fn setting_changed(
+        &mut self,
+        _change: &Change,
+        _result: &Result<SettingsSheet, String>,
+    ) -> Outcome {
         Outcome::Ignored
     }
 
