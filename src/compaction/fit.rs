@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use super::ends::{Ends, ends};
 use super::tokens::Estimator;
 use crate::message::{Block, Content, Message, ToolResultMessage};
 
-/// What stays of a result at least, in characters: its first and its last part.
-const HEAD_CHARS: usize = 400;
-const TAIL_CHARS: usize = 800;
+/// What stays of a result at most, in characters: its beginning and its end.
+const MOST_CHARS: usize = 1_200;
+/// A result that is longer by no more than the note that would stand in it stays as it is.
+const NOTE_CHARS: usize = 100;
 
 /// Shortens tool results, oldest first, until the messages take at most `room` tokens or nothing is
 /// left to shorten. Images in results go before text.
@@ -38,21 +40,15 @@ fn shorten(result: &ToolResultMessage) -> Option<ToolResultMessage> {
     let text = result.content.text();
     let images = result.content.images().count();
     let characters = text.chars().count();
-    if images == 0 && characters <= HEAD_CHARS + TAIL_CHARS + 100 {
-        return None;
-    }
-    let mut shortened = String::new();
-    if characters > HEAD_CHARS + TAIL_CHARS + 100 {
-        let head_end = text.char_indices().nth(HEAD_CHARS).map_or(text.len(), |(at, _)| at);
-        let tail_start =
-            text.char_indices().nth(characters - TAIL_CHARS).map_or(text.len(), |(at, _)| at);
-        let (head, tail) = (&text[..head_end], &text[tail_start..]);
-        let left_out = characters - HEAD_CHARS - TAIL_CHARS;
-        shortened =
-            format!("{head}\n[… {left_out} characters left out to fit the window …]\n{tail}");
-    } else {
-        shortened.push_str(&text);
-    }
+    let is_long = characters > MOST_CHARS + NOTE_CHARS;
+    let mut shortened = match ends(&text, MOST_CHARS).filter(|_| is_long) {
+        Some(Ends { head, tail }) => {
+            let left_out = characters - head.chars().count() - tail.chars().count();
+            format!("{head}\n[… {left_out} characters left out to fit the window …]\n{tail}")
+        }
+        None if images == 0 => return None,
+        None => text,
+    };
     if images > 0 {
         shortened.push_str("\n[image left out to fit the window]");
     }

@@ -19,6 +19,7 @@ pub mod breaker;
 pub mod calibration;
 pub mod context_pruning;
 pub mod cut;
+pub mod ends;
 pub mod extractive;
 pub mod file_ops;
 pub mod fit;
