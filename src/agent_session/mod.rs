@@ -113,6 +113,8 @@ pub struct AgentSession {
     /// What the model in force counted last, beside what had been estimated for it.
     measured: Option<request::Measured>,
     totals: gauge::Totals,
+    /// Images up to this entry were refused by the model in force; it gets placeholders (F68).
+    refused_images: Option<NodeIndex>,
     /// Done as soon as nothing runs: the command that had to stop something first.
     after_stop: Option<SessionCommand>,
     questions: Vec<(u64, oneshot::Sender<PermissionAnswer>)>,
@@ -171,6 +173,7 @@ impl AgentSession {
             overhead: 0,
             measured: None,
             totals: gauge::Totals::default(),
+            refused_images: None,
             after_stop: None,
             questions: Vec::new(),
             next_question: 1,

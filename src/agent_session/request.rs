@@ -16,7 +16,7 @@ use crate::message::{AssistantMessage, Block, Message, StopReason};
 use crate::provider::{Purpose, Request, ToolSpec};
 use crate::session::context::{ContextOutline, build_session_context};
 use crate::session::tree::{ModelRef, NodeIndex, NodeKind, SessionTree};
-use crate::session::view::{Target, convert_to_llm, repair};
+use crate::session::view::{Target, convert_to_llm, repair, without_images};
 use crate::settings::{Settings, Trigger};
 
 impl AgentSession {
@@ -33,7 +33,7 @@ impl AgentSession {
         }
         let tools = self.deps.tools.specs();
         let system = self.system_text(&tools);
-        let messages: Vec<_> = bodies.into_iter().map(|(_, message)| message).collect();
+        let messages = self.without_refused_images(bodies);
         self.overhead = self.overhead_of(&system, &tools);
         let overhead = self.overhead;
         let window = self.window;
@@ -62,6 +62,23 @@ impl AgentSession {
             session_id: self.store.header().id.clone(),
             cache: self.deps.settings.cache != Some(false),
         })
+    }
+
+    /// The messages of a request. Images that the model refused once are not shown to it again.
+    fn without_refused_images(
+        &mut self,
+        bodies: Vec<(NodeIndex, Arc<Message>)>,
+    ) -> Vec<Arc<Message>> {
+        let refused = self.refused_images.and_then(|last| {
+            bodies.iter().rposition(|(index, _)| *index == last).map(|position| position + 1)
+        });
+        let refused = refused.unwrap_or(0);
+        let newest = bodies[refused..].iter().rfind(|(_, message)| holds_images(message));
+        self.turn.newest_image = newest.map(|(index, _)| *index);
+        let shown = |(position, (_, message)): (usize, (NodeIndex, Arc<Message>))| {
+            if position < refused { without_images(&message) } else { message }
+        };
+        bodies.into_iter().enumerate().map(shown).collect()
     }
 
     /// What a model would be sent at the present leaf: the path's outline without the failed answers
@@ -210,6 +227,14 @@ impl Measured {
 
 fn is_failed_answer(tree: &SessionTree, index: NodeIndex) -> bool {
     matches!(&tree.node(index).kind, NodeKind::Assistant(answer) if answer.stop == StopReason::Error)
+}
+
+fn holds_images(message: &Message) -> bool {
+    match message {
+        Message::User(user) => user.content.images().next().is_some(),
+        Message::ToolResult(result) => result.content.images().next().is_some(),
+        _ => false,
+    }
 }
 
 /// Messages of the path as a model takes them (X3, X4, S8).

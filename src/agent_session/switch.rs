@@ -80,6 +80,7 @@ impl AgentSession {
     fn take_model(&mut self, model: Arc<Model>) {
         self.window = model.context_window;
         self.model = model;
+        self.refused_images = None;
         self.breaker.rearm();
     }
 

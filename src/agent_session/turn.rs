@@ -15,9 +15,11 @@ use crate::agent::round::Round;
 use crate::compaction::Reason;
 use crate::compaction::overflow;
 use crate::message::{AssistantMessage, Message, StopReason};
+use crate::provider::failure::blames_an_image;
 use crate::provider::retry::RetryDecision;
 use crate::provider::{ErrorKind, ProviderError};
 use crate::session::entry::EntryBody;
+use crate::session::tree::NodeIndex;
 
 /// What is remembered from round to round; forgotten when the person speaks.
 #[derive(Debug, Default)]
@@ -34,6 +36,8 @@ pub(super) struct TurnState {
     answer: Option<AssistantMessage>,
     /// What the present request was estimated at, in tokens.
     pub(super) estimate: u64,
+    /// The entry of the newest image in the present request.
+    pub(super) newest_image: Option<NodeIndex>,
     /// The part of `estimate` that is reasoning.
     pub(super) thinking: u64,
 }
@@ -275,6 +279,14 @@ impl AgentSession {
             let (text, estimate) = (error.message.as_str(), self.turn.estimate);
             self.window = overflow::window_after_overflow(text, estimate, self.window);
             return RoundOutcome::Overflowed;
+        }
+        if self.turn.newest_image.is_some() && blames_an_image(error) {
+            self.refused_images = self.turn.newest_image;
+            self.notice(
+                NoticeLevel::Warning,
+                format!("an image was refused and is left out from now on: {}", error.message),
+            );
+            return RoundOutcome::Failed { retry_in: Some(Duration::ZERO) };
         }
         self.turn.failures += 1;
         match self.deps.retry.decide(error, self.turn.failures - 1) {

@@ -55,6 +55,28 @@ pub(super) fn clean(message: Arc<Message>, target: &Target) -> Option<Arc<Messag
     }
 }
 
+/// The message with a placeholder for each image that it holds (F68).
+#[must_use]
+pub fn without_images(message: &Arc<Message>) -> Arc<Message> {
+    let replaced = |content: &Content| {
+        content.images().next()?;
+        let Content::Blocks(blocks) = content else { return None };
+        let replace = |block: &Block| match block {
+            Block::Image(_) => Block::text(IMAGE_PLACEHOLDER),
+            block => block.clone(),
+        };
+        Some(Content::Blocks(blocks.iter().map(replace).collect()))
+    };
+    let changed = match &**message {
+        Message::User(user) => replaced(&user.content)
+            .map(|content| Message::User(UserMessage { content, ..user.clone() })),
+        Message::ToolResult(result) => replaced(&result.content)
+            .map(|content| Message::ToolResult(ToolResultMessage { content, ..result.clone() })),
+        _ => None,
+    };
+    changed.map_or_else(|| message.clone(), Arc::new)
+}
+
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }

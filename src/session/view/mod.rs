@@ -12,6 +12,7 @@ mod repair;
 use std::sync::Arc;
 
 pub use call_ids::CallIdRule;
+pub use clean::without_images;
 pub use repair::{Target, repair};
 
 use crate::message::{BashExecutionMessage, Content, Message, UserMessage};

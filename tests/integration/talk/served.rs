@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use regrow::agent_session::command::{Delivery, SessionCommand, SummaryChoice};
 use regrow::agent_session::event::SessionEvent;
+use regrow::message::Image;
 use regrow::provider::registry::{ProviderRegistry, RegistryFiles};
 use serde_json::json;
 
@@ -20,7 +21,7 @@ pub async fn serve(rules: Rules, setup: Setup) -> (ModelServer, Talk) {
     let models = folder.path().join("models.json");
     let config = json!({"providers": {"test": {
         "baseUrl": server.v1(), "api": "openai-completions", "apiKey": "sk-test-1234567890",
-        "models": [{"id": "m", "contextWindow": setup.window, "maxTokens": 1_000}]}}});
+        "models": [{"id": "m", "contextWindow": setup.window, "maxTokens": 1_000, "images": true}]}}});
     std::fs::write(&models, config.to_string()).unwrap();
     let files = RegistryFiles { models: Some(models), keys: None };
     let registry = ProviderRegistry::new(&setup.settings, HashMap::new(), files);
@@ -141,4 +142,44 @@ async fn c2_a_server_with_a_smaller_window_than_configured_is_recovered_from() {
     assert!((1..=8).contains(&compactions), "{compactions}");
     let asked_twice = story.iter().filter(|line| line.starts_with("assistant (error)")).count();
     assert!(asked_twice <= 2, "the smaller window is learned: {story:#?}");
+}
+
+#[tokio::test]
+async fn f68_a_refused_image_becomes_a_placeholder_and_the_turn_goes_on() {
+    let (server, mut talk) = serve(Rules::default(), Setup::default()).await;
+    let picture = Image { data: "aGVsbG8=".into(), mime_type: "image/png".into() };
+    let show = |talk: &mut Talk, text: &str| {
+        talk.send(SessionCommand::Prompt {
+            text: text.into(),
+            images: vec![picture.clone()],
+            delivery: Delivery::FollowUp,
+        });
+    };
+    let refusal = || {
+        let message = "messages.0.content.1: image dimensions exceed max allowed size: 8000 pixels";
+        Reply::status(400, &json!({"error": {"message": message}}).to_string())
+    };
+    server.push(refusal());
+    server.push(Reply::says("I cannot see it."));
+    show(&mut talk, "what is this?");
+    talk.idle().await;
+    assert_eq!(talk.story().last().unwrap(), "assistant: I cannot see it.");
+    assert!(talk.notices().iter().any(|notice| notice.contains("8000 pixels")));
+    let sent: Vec<String> =
+        server.requests().iter().map(|request| request.body.to_string()).collect();
+    assert_eq!(sent.len(), 2);
+    assert!(sent[0].contains("image_url") && !sent[1].contains("image_url"), "{}", sent[1]);
+    assert!(sent[1].contains("what is this?") && sent[1].contains("[image left out]"));
+    assert!(String::from_utf8(talk.bytes()).unwrap().contains("aGVsbG8="), "the file keeps it");
+
+    // The refused one stays out; another is tried, and refused in its turn without a loop.
+    server.push(refusal());
+    server.push(Reply::says("Neither this."));
+    show(&mut talk, "and this?");
+    talk.idle().await;
+    let sent: Vec<String> =
+        server.requests().iter().map(|request| request.body.to_string()).collect();
+    assert_eq!(sent[2].matches("image_url\":").count(), 1, "{}", sent[2]);
+    assert_eq!(sent.len(), 4);
+    assert_eq!(server.rejections(), Vec::<String>::new());
 }
