@@ -56,6 +56,8 @@ pub struct SettingsLayer {
     pub mouse: Option<bool>,
     /// whether anything moves on the screen
     pub animation: Option<bool>,
+    /// what the terminal around the screen is told
+    pub terminal: TerminalLayer,
     /// how long to wait for a model, in seconds
     pub timeouts: TimeoutsLayer,
 }
@@ -309,6 +311,30 @@ pub enum ApiName {
     OpenaiResponses,
     AnthropicMessages,
     GoogleGenerativeAi,
+}
+
+/// See [`SettingsLayer::terminal`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TerminalLayer {
+    /// whether the window's title says what runs and where
+    pub title: Option<bool>,
+    /// whether links can be opened, in terminals that know links
+    pub links: Option<bool>,
+    /// whether the task bar shows progress, in terminals that know it
+    pub progress: Option<bool>,
+    /// how a long turn's end or a question reaches you when you look elsewhere
+    pub notify: Option<NotifyName>,
+}
+
+/// See [`TerminalLayer::notify`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum NotifyName {
+    Off,
+    Bell,
+    Desktop,
 }
 
 /// See [`SettingsLayer::timeouts`].

@@ -47,10 +47,43 @@ pub struct Settings {
     pub mouse: bool,
     /// `false` turns off everything that moves.
     pub animation: Option<bool>,
+    /// What the terminal around the screen is told.
+    pub terminal: TerminalSettings,
     /// `false` turns prompt caching off.
     pub cache: Option<bool>,
     /// Limits of waiting, in seconds.
     pub timeouts: Timeouts,
+}
+
+/// See [`Settings::terminal`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSettings {
+    /// The window's title says what runs and where.
+    pub title: bool,
+    /// Links can be opened.
+    pub links: bool,
+    /// The task bar shows progress.
+    pub progress: bool,
+    /// How news reaches a person who looks elsewhere.
+    pub notify: Notify,
+}
+
+impl Default for TerminalSettings {
+    fn default() -> Self {
+        Self { title: true, links: true, progress: true, notify: Notify::Bell }
+    }
+}
+
+/// See [`TerminalSettings::notify`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notify {
+    /// Not at all.
+    Off,
+    /// By the terminal's bell.
+    #[default]
+    Bell,
+    /// By the bell and a notification on the desktop.
+    Desktop,
 }
 
 /// See [`Settings::compaction`].

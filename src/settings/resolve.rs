@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use super::layer::{
     ApiName, BranchSummaryLayer, CompactionLayer, ContextPruningLayer, FallbackName,
-    HardClearLayer, ModeName, PermissionsLayer, RetainRecentLayer, SettingsLayer, SoftTrimLayer,
-    SummarizationLayer, TimeoutsLayer, TriggerLayer,
+    HardClearLayer, ModeName, NotifyName, PermissionsLayer, RetainRecentLayer, SettingsLayer,
+    SoftTrimLayer, SummarizationLayer, TerminalLayer, TimeoutsLayer, TriggerLayer,
 };
 use super::layers::Merged;
 use super::origin::{Origin, SettingsError};
 use super::schema::{Key, leaves};
 use super::{
     BranchSummarySettings, CompactionSettings, ContextPruningSettings, EndpointSettings, Fallback,
-    HookSettings, PermissionMode, PermissionSettings, RetainRecent, Settings,
-    SummarizationSettings, Timeouts, Trigger,
+    HookSettings, Notify, PermissionMode, PermissionSettings, RetainRecent, Settings,
+    SummarizationSettings, TerminalSettings, Timeouts, Trigger,
 };
 
 /// Seconds that a hook may take when it does not say (section 6).
@@ -176,6 +176,7 @@ impl From<SettingsLayer> for Settings {
             theme: layer.theme,
             mouse: layer.mouse.unwrap_or_default(),
             animation: layer.animation,
+            terminal: layer.terminal.into(),
             cache: layer.cache,
             timeouts: layer.timeouts.into(),
         }
@@ -193,6 +194,23 @@ fn word(name: &impl serde::Serialize) -> String {
 /// An empty text means the same as none.
 fn not_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
+}
+
+impl From<TerminalLayer> for TerminalSettings {
+    fn from(layer: TerminalLayer) -> Self {
+        let default = Self::default();
+        Self {
+            title: layer.title.unwrap_or(default.title),
+            links: layer.links.unwrap_or(default.links),
+            progress: layer.progress.unwrap_or(default.progress),
+            notify: match layer.notify {
+                Some(NotifyName::Off) => Notify::Off,
+                Some(NotifyName::Bell) => Notify::Bell,
+                Some(NotifyName::Desktop) => Notify::Desktop,
+                None => default.notify,
+            },
+        }
+    }
 }
 
 impl From<CompactionLayer> for CompactionSettings {
@@ -346,6 +364,12 @@ impl SettingsLayer {
             mouse: Some(settings.mouse),
             animation: Some(settings.animation.unwrap_or(true)),
             theme: Some(settings.theme.unwrap_or_else(|| "auto".to_owned())),
+            terminal: TerminalLayer {
+                title: Some(settings.terminal.title),
+                links: Some(settings.terminal.links),
+                progress: Some(settings.terminal.progress),
+                notify: Some(NotifyName::Bell),
+            },
             compaction: CompactionLayer {
                 enabled: Some(compaction.enabled),
                 reserve_tokens: Some(compaction.reserve_tokens),

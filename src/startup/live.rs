@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::library::library;
 use super::places::Folders;
-use super::screen::{keymap, theme};
+use super::screen::{keymap, theme_file};
 use super::talk::settings_places;
 use crate::prompt::context_files::read_instructions;
 use crate::prompt::library::Library;
@@ -23,6 +23,7 @@ use crate::tui::keymap::KeyMap;
 use crate::tui::outside::Reloaded;
 use crate::tui::overlay::settings::SettingsSheet;
 use crate::tui::theme::Theme;
+use crate::tui::theme_file::ThemeFile;
 
 /// Where a run reads from, and what it read last.
 pub(super) struct Live {
@@ -30,6 +31,7 @@ pub(super) struct Live {
     cwd: PathBuf,
     overrides: Vec<Override>,
     skills: SkillShelf,
+    theme: Arc<Mutex<ThemeFile>>,
     last: Mutex<Snapshot>,
 }
 
@@ -55,7 +57,8 @@ impl Live {
     ) -> Self {
         let (folders, cwd, skills) = (folders.clone(), cwd.to_owned(), skills.clone());
         let last = Snapshot { skills: skills.skills().to_vec(), ..Snapshot::default() };
-        Self { folders, cwd, overrides, skills, last: Mutex::new(last) }
+        let theme = Arc::new(Mutex::new(theme_file(&folders.config)));
+        Self { folders, cwd, overrides, skills, theme, last: Mutex::new(last) }
     }
 
     /// What the start has read already.
@@ -76,11 +79,21 @@ impl Live {
     /// # Errors
     /// The theme or the key map cannot be used.
     pub(super) fn look(&self, settings: &Settings) -> anyhow::Result<(Theme, KeyMap)> {
-        let theme = theme(settings.theme.as_deref().unwrap_or("auto"), &self.folders.config)?;
+        let theme = self.theme(settings)?;
         let keymap = keymap(&self.folders.config)?;
         let mut last = self.last();
         (last.theme, last.keymap) = (Some(theme), Some(keymap.clone()));
         Ok((theme, keymap))
+    }
+
+    /// Where the theme comes from.
+    pub(super) fn theme_file(&self) -> Arc<Mutex<ThemeFile>> {
+        self.theme.clone()
+    }
+
+    fn theme(&self, settings: &Settings) -> anyhow::Result<Theme> {
+        let mut file = self.theme.lock().unwrap_or_else(PoisonError::into_inner);
+        file.choose(settings.theme.as_deref().unwrap_or("auto")).load()
     }
 
     /// See [`crate::tui::outside::Outside::settings`].
@@ -145,7 +158,7 @@ impl Live {
     fn take_settings(&self, resolved: Resolved, reloaded: &mut Reloaded) {
         let settings = resolved.settings;
         let name = settings.theme.as_deref().unwrap_or("auto");
-        match theme(name, &self.folders.config) {
+        match self.theme(&settings) {
             Ok(theme) => {
                 let old = self.last().theme.replace(theme);
                 if old.is_some_and(|old| old != theme) {

@@ -25,8 +25,10 @@ use crate::slash::ExportRequest;
 use crate::tui::cell::Welcome;
 use crate::tui::keymap::KeyMap;
 use crate::tui::outside::{OpenSession, Outside, Reloaded};
+use crate::tui::outward::Manner;
 use crate::tui::overlay::settings::SettingsSheet;
-use crate::tui::theme::{ColorDepth, Theme};
+use crate::tui::theme::ColorDepth;
+use crate::tui::theme_file::ThemeFile;
 use crate::tui::{self, ExitReason, FirstThing, TuiOptions};
 
 /// What happens at once: the prompt of the command line, or the choice of a session (`--resume`).
@@ -56,6 +58,8 @@ pub(super) async fn show(
     let (theme, keymap) = live.look(settings)?;
     let options = TuiOptions {
         theme,
+        theme_file: live.theme_file(),
+        manner: Manner::detect(&settings.terminal, |name| std::env::var(name).ok()),
         mouse: settings.mouse,
         animation: settings.animation != Some(false),
         keymap,
@@ -147,28 +151,13 @@ fn welcome() -> Welcome {
     }
 }
 
-/// The theme of that name for this terminal: a file of the person's, or a built-in one.
-pub(super) fn theme(name: &str, config: &Path) -> anyhow::Result<Theme> {
+/// Where the theme comes from. Some terminals say at once what their background is; dark is the guess
+/// until the others have answered.
+pub(super) fn theme_file(config: &Path) -> ThemeFile {
     let depth = ColorDepth::detect(|name| std::env::var(name).ok());
-    let name = if name == "auto" { background() } else { name };
-    let file = config.join("themes").join(format!("{name}.toml"));
-    if let Ok(source) = std::fs::read_to_string(&file) {
-        return Theme::parse(&source, depth)
-            .with_context(|| format!("cannot use the theme {}", file.display()));
-    }
-    Theme::named(name, depth).with_context(|| {
-        format!(
-            "there is no theme `{name}`; write dark, light or auto, or put it into {}",
-            file.display()
-        )
-    })
-}
-
-/// Some terminals say what their background is; dark is the guess where nothing is said.
-fn background() -> &'static str {
     let colours = std::env::var("COLORFGBG").unwrap_or_default();
     let light = matches!(colours.rsplit(';').next(), Some("7" | "15"));
-    if light { "light" } else { "dark" }
+    ThemeFile::new("auto".to_owned(), config.join("themes"), depth, light)
 }
 
 /// The key map: the built-in one with the person's changes.

@@ -11,6 +11,7 @@ use super::event::UiEvent;
 use super::footer::{Footer, short_path};
 use super::highlight::Highlights;
 use super::keymap::KeyMap;
+use super::links::Links;
 use super::menu::{Kind, Menu};
 use super::overlay::{Outcome, Overlay};
 use super::status::Status;
@@ -25,6 +26,7 @@ use crate::settings::BranchSummarySettings;
 
 mod keys;
 mod open;
+mod outward;
 mod reloading;
 mod session_events;
 
@@ -48,6 +50,8 @@ pub struct AppOptions {
     pub home: Option<PathBuf>,
     /// The person's own commands.
     pub templates: Vec<Template>,
+    /// The addresses of links, as the terminal will know them.
+    pub links: Links,
 }
 
 /// See the module.
@@ -115,7 +119,7 @@ impl App {
         Self {
             theme: options.theme,
             keymap: options.keymap,
-            highlights: Highlights::default(),
+            highlights: Highlights::with_links(options.links),
             transcript: Transcript::new(options.welcome.clone()),
             editor: Editor::new(options.history),
             menu: None,
@@ -163,7 +167,8 @@ impl App {
             UiEvent::Key(key) => self.key(key, now),
             UiEvent::Paste(text) => self.paste(&text, now),
             UiEvent::Mouse(mouse) => self.mouse(mouse),
-            UiEvent::Resized | UiEvent::Woken => {}
+            UiEvent::Resized | UiEvent::Woken | UiEvent::Background { .. } => {}
+            UiEvent::Theme(theme) => self.wear(*theme),
             UiEvent::Focus(focused) => self.focused = focused,
             UiEvent::Session(event) => self.session_event(event, now),
             UiEvent::SessionLost => self.effects.push(UiEffect::Quit),

@@ -54,8 +54,8 @@ pub enum UiEffect {
     UseTheme(Theme),
     /// Take the mouse from now on, or leave it to the terminal.
     UseMouse(bool),
-    /// Ring the terminal's bell.
-    Bell,
+    /// Tell a person who looks elsewhere, as the settings say: by the bell, on the desktop.
+    Notify(String),
     /// Put the program to sleep (Ctrl+Z).
     Suspend,
     /// Leave.

@@ -3,8 +3,8 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -16,6 +16,7 @@ use super::highlight::CodeJob;
 use super::outside::{OpenSession, Outside};
 use super::overlay::tree::search::search_bodies;
 use super::theme::Theme;
+use super::theme_file::ThemeFile;
 use crate::agent_session::command::SessionCommand;
 use crate::session::listing::move_to_trash;
 use crate::session::reader::SessionReader;
@@ -33,6 +34,7 @@ pub struct Effects {
     search: Arc<AtomicU64>,
     colourer: Arc<Colourer>,
     theme: Theme,
+    theme_file: Arc<Mutex<ThemeFile>>,
     history_file: Option<PathBuf>,
 }
 
@@ -45,8 +47,8 @@ pub enum ForLoop {
     EditExternally(String),
     /// Take the mouse, or leave it to the terminal.
     UseMouse(bool),
-    /// Ring the bell.
-    Bell,
+    /// Tell a person who looks elsewhere.
+    Notify(String),
     /// Put the program to sleep.
     Suspend,
     /// Leave.
@@ -60,7 +62,7 @@ impl Effects {
         events: UnboundedSender<UiEvent>,
         commands: UnboundedSender<SessionCommand>,
         outside: Arc<dyn Outside>,
-        theme: Theme,
+        (theme, theme_file): (Theme, Arc<Mutex<ThemeFile>>),
         history_file: Option<PathBuf>,
     ) -> Self {
         Self {
@@ -72,6 +74,7 @@ impl Effects {
             search: Arc::default(),
             colourer: Arc::default(),
             theme,
+            theme_file,
             history_file,
         }
     }
@@ -79,6 +82,30 @@ impl Effects {
     /// Works on this session from now on.
     pub fn work_on(&mut self, session: OpenSession) {
         self.session = Some(session);
+    }
+
+    /// Reads the theme again if its file has changed.
+    pub fn check_theme(&self) {
+        self.change_theme(ThemeFile::load_if_changed);
+    }
+
+    /// The terminal's background is light, or dark.
+    pub fn on_background(&self, light: bool) {
+        self.change_theme(move |file| file.on_background(light));
+    }
+
+    fn change_theme(
+        &self,
+        change: impl FnOnce(&mut ThemeFile) -> Option<anyhow::Result<Theme>> + Send + 'static,
+    ) {
+        let file = self.theme_file.clone();
+        self.report(move || {
+            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(match change(&mut file)? {
+                Ok(theme) => UiEvent::Theme(Box::new(theme)),
+                Err(error) => UiEvent::Failed(format!("{error:#}; the old one stays")),
+            })
+        });
     }
 
     fn reader(&self) -> Option<SessionReader> {
@@ -144,7 +171,7 @@ impl Effects {
             UiEffect::Reload => self.reload(),
             UiEffect::UseTheme(theme) => self.theme = theme,
             UiEffect::UseMouse(mouse) => return Some(ForLoop::UseMouse(mouse)),
-            UiEffect::Bell => return Some(ForLoop::Bell),
+            UiEffect::Notify(text) => return Some(ForLoop::Notify(text)),
             UiEffect::Suspend => return Some(ForLoop::Suspend),
             UiEffect::Quit => return Some(ForLoop::Quit),
         }

@@ -8,6 +8,7 @@ use super::effect::BodyHits;
 use super::highlight::{CodeKey, ColouredCode};
 use super::outside::Reloaded;
 use super::overlay::settings::SettingsSheet;
+use super::theme::Theme;
 use crate::agent_session::event::SessionEvent;
 use crate::provider::model::Model;
 use crate::session::entry::SessionEntry;
@@ -30,6 +31,13 @@ pub enum UiEvent {
     Woken,
     /// The window got or lost the focus.
     Focus(bool),
+    /// The terminal has told its background.
+    Background {
+        /// Whether it is light.
+        light: bool,
+    },
+    /// The styles are others now.
+    Theme(Box<Theme>),
     /// Something happened in the session.
     Session(SessionEvent),
     /// The session is gone without having ended.

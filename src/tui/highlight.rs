@@ -1,4 +1,4 @@
-//! Colours of code (U1): looked up here while drawing, made off the UI thread.
+//! What drawing looks up: colours of code (U1), made off the UI thread, and the marks of links.
 //!
 //! Drawing never waits. Code that has no colours yet is drawn plain and noted as wanted; the effect
 //! that colours it answers with [`Highlights::insert`], and the blocks that hold it are drawn again.
@@ -8,7 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use ratatui::style::Style;
 use ratatui::text::Span;
+
+use super::links::Links;
 
 /// Longer code stays plain, in bytes.
 const LONGEST: usize = 20_000;
@@ -40,6 +43,8 @@ pub struct Highlights {
     wanted: RefCell<Vec<CodeJob>>,
     asked: RefCell<HashSet<CodeKey>>,
     off: bool,
+    /// `None` where links are only text.
+    links: Option<Links>,
 }
 
 impl Highlights {
@@ -47,6 +52,30 @@ impl Highlights {
     #[must_use]
     pub fn off() -> Self {
         Self { off: true, ..Self::default() }
+    }
+
+    /// With links that are marked for the terminal.
+    #[must_use]
+    pub fn with_links(links: Links) -> Self {
+        Self { links: Some(links), ..Self::default() }
+    }
+
+    /// The same links, and no colours.
+    #[must_use]
+    pub fn only_links(&self) -> Self {
+        Self { links: self.links.clone(), ..Self::off() }
+    }
+
+    /// `style` for text that leads to `address`.
+    #[must_use]
+    pub fn link(&self, style: Style, address: &str) -> Style {
+        self.links.as_ref().map_or(style, |links| links.mark(style, address))
+    }
+
+    /// Forgets all colours: the theme has changed.
+    pub fn clear(&mut self) {
+        self.known.clear();
+        self.asked.get_mut().clear();
     }
 
     /// The coloured lines of a piece of code. When they are not there yet, they are asked for.
@@ -74,8 +103,7 @@ impl Highlights {
     /// Remembers coloured code.
     pub fn insert(&mut self, key: CodeKey, code: ColouredCode) {
         if self.known.len() >= MOST {
-            self.known.clear();
-            self.asked.get_mut().clear();
+            self.clear();
         }
         self.known.insert(key, code);
     }

@@ -1,7 +1,9 @@
 //! What comes from outside, as [`UiEvent`]s: keys, pastes, signals. And the few bytes and signals that
 //! go out beside frames.
 
+use std::collections::VecDeque;
 use std::io;
+use std::time::Instant;
 
 use base64::Engine;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers};
@@ -11,6 +13,8 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinHandle;
 
 use super::event::UiEvent;
+use super::outward::Manner;
+use super::replies::{Heard, Replies};
 
 /// Keys that come at once and are more than these, with line feeds among them, are a paste from a
 /// terminal that does not say so (F86).
@@ -25,6 +29,9 @@ pub(super) struct Keys {
     /// `None` once the terminal is gone.
     events: Option<UnboundedReceiver<io::Result<Event>>>,
     reader: JoinHandle<()>,
+    replies: Replies,
+    /// Events that were held back and turned out to be keys.
+    ready: VecDeque<UiEvent>,
 }
 
 impl Keys {
@@ -38,15 +45,18 @@ impl Keys {
                 }
             }
         });
-        Self { events: Some(events), reader }
+        Self { events: Some(events), reader, replies: Replies::default(), ready: VecDeque::new() }
     }
 
     /// The next event; `None` for one that means nothing here. When the terminal is gone there is
     /// nobody to draw for.
     pub(super) async fn next(&mut self) -> Option<UiEvent> {
+        if let Some(event) = self.ready.pop_front() {
+            return Some(event);
+        }
         let Some(events) = &mut self.events else { return std::future::pending().await };
         match events.recv().await {
-            Some(Ok(event)) => ui_event(event),
+            Some(Ok(event)) => self.hear(event),
             Some(Err(_)) | None => {
                 self.events = None;
                 Some(UiEvent::Terminate)
@@ -56,7 +66,27 @@ impl Keys {
 
     /// An event that is there already.
     pub(super) fn next_ready(&mut self) -> Option<Option<UiEvent>> {
-        self.events.as_mut()?.try_recv().ok()?.ok().map(ui_event)
+        if let Some(event) = self.ready.pop_front() {
+            return Some(Some(event));
+        }
+        let event = self.events.as_mut()?.try_recv().ok()?.ok()?;
+        Some(self.hear(event))
+    }
+
+    /// The terminal was asked for the colour of its background.
+    pub(super) fn expect_background(&mut self) {
+        self.replies.expect(Instant::now());
+    }
+
+    fn hear(&mut self, event: Event) -> Option<UiEvent> {
+        match self.replies.hear(event, Instant::now()) {
+            Heard::Nothing => None,
+            Heard::Background { light } => Some(UiEvent::Background { light }),
+            Heard::Events(events) => {
+                self.ready.extend(events.into_iter().filter_map(ui_event));
+                self.ready.pop_front()
+            }
+        }
     }
 
     /// Stops reading, so that another program can.
@@ -115,14 +145,16 @@ pub(super) fn fold_bursts(events: Vec<UiEvent>) -> Vec<UiEvent> {
     }
 }
 
-/// Puts text on the clipboard of whoever looks at the terminal (OSC 52), also through ssh.
-pub(super) fn clipboard_sequence(text: &str) -> String {
+/// Puts text on the clipboard of whoever looks at the terminal (OSC 52), also through ssh and tmux,
+/// which by default takes it only wrapped.
+pub(super) fn clipboard_sequence(text: &str, manner: &Manner) -> String {
     let mut end = text.len().min(MOST_COPIED);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let encoded = base64::engine::general_purpose::STANDARD.encode(&text[..end]);
-    format!("\u{1b}]52;c;{encoded}\u{1b}\\")
+    let sequence = format!("\u{1b}]52;c;{encoded}\u{1b}\\");
+    if manner.is_tmux() { format!("{sequence}{}", manner.through(&sequence)) } else { sequence }
 }
 
 /// Stops the program as Ctrl+Z does; returns when it is woken up.
@@ -181,7 +213,7 @@ mod tests {
 
     #[test]
     fn u1_the_clipboard_gets_whole_characters() {
-        let sequence = clipboard_sequence(&"한".repeat(MOST_COPIED));
+        let sequence = clipboard_sequence(&"한".repeat(MOST_COPIED), &Manner::default());
         let encoded = sequence.trim_start_matches("\u{1b}]52;c;").trim_end_matches("\u{1b}\\");
         let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).unwrap();
         assert!(String::from_utf8(bytes).unwrap().chars().all(|c| c == '한'));

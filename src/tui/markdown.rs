@@ -10,6 +10,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::highlight::Highlights;
+use super::links::bare_addresses;
 use super::theme::Theme;
 use super::wrap::{Breaking, Margins, wrap};
 
@@ -109,7 +110,7 @@ impl Growing {
             self.settled_lines = self.lines.len();
         }
         // The open block changes with every piece: its code is coloured once it is whole.
-        let plain = Highlights::off();
+        let plain = page.highlights.only_links();
         let open_page = Page { highlights: &plain, ..page };
         append(&mut self.lines, self.gap, &self.source[self.settled..], open_page);
         self.shown = Some(target);
@@ -233,8 +234,9 @@ impl<'a> Writer<'a> {
             Tag::Strong => self.push_modifier(Modifier::BOLD),
             Tag::Strikethrough => self.push_modifier(Modifier::CROSSED_OUT),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                let style = self.style().patch(self.page.theme.link);
+                self.styles.push(self.page.highlights.link(style, &dest_url));
                 self.link = Some((dest_url.into_string(), self.spans.len()));
-                self.styles.push(self.style().patch(self.page.theme.link));
             }
             _ => {}
         }
@@ -317,7 +319,10 @@ impl<'a> Writer<'a> {
         let bare = address.strip_prefix("mailto:").unwrap_or(&address);
         if !bare.is_empty() && shown.trim() != bare {
             let style = self.page.theme.dim;
-            self.spans.push(Span::styled(format!(" ({bare})"), style));
+            let address_style = self.page.highlights.link(style, &address);
+            self.spans.push(Span::styled(" (", style));
+            self.spans.push(Span::styled(bare.to_owned(), address_style));
+            self.spans.push(Span::styled(")", style));
         }
     }
 
@@ -380,7 +385,34 @@ impl<'a> Writer<'a> {
         }
         let spans = std::mem::take(&mut self.spans);
         self.open_block();
-        self.write_spans(&spans);
+        self.write_spans(&self.with_bare_links(spans));
+    }
+
+    /// Addresses in plain text lead somewhere too.
+    fn with_bare_links(&self, spans: Vec<Span<'static>>) -> Vec<Span<'static>> {
+        let mut linked = Vec::with_capacity(spans.len());
+        for span in spans {
+            let addresses = match span.style.underline_color {
+                None => bare_addresses(&span.content),
+                Some(_) => Vec::new(),
+            };
+            let mut from = 0;
+            for place in addresses {
+                let (before, address) =
+                    (&span.content[from..place.start], &span.content[place.clone()]);
+                if !before.is_empty() {
+                    linked.push(Span::styled(before.to_owned(), span.style));
+                }
+                let style = self.page.highlights.link(span.style, address);
+                linked.push(Span::styled(address.to_owned(), style));
+                from = place.end;
+            }
+            match from {
+                0 => linked.push(span),
+                from => linked.push(Span::styled(span.content[from..].to_owned(), span.style)),
+            }
+        }
+        linked
     }
 
     fn write_spans(&mut self, spans: &[Span<'_>]) {

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -29,14 +29,18 @@ pub mod footer;
 pub mod highlight;
 mod input;
 pub mod keymap;
+pub mod links;
 pub mod markdown;
 pub mod menu;
 pub mod outside;
+pub mod outward;
 pub mod overlay;
+mod replies;
 pub mod status;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod theme_file;
 pub mod transcript;
 pub mod view;
 pub mod wrap;
@@ -48,9 +52,12 @@ use effects::{Effects, ForLoop};
 use event::UiEvent;
 use input::{Keys, Signals};
 use keymap::KeyMap;
+use links::Links;
 use outside::{OpenSession, Outside};
+use outward::{Manner, TaskProgress};
 use terminal::Screen;
 use theme::Theme;
+use theme_file::ThemeFile;
 
 use crate::ids::Timestamp;
 use crate::prompt::template::Template;
@@ -68,6 +75,9 @@ const PATIENCE: Duration = Duration::from_millis(30);
 /// Most events that are taken in before a frame.
 const BATCH: usize = 1_024;
 
+/// Shortest time between two looks at the theme's file; while nothing happens nobody looks.
+const THEME_CHECK: Duration = Duration::from_secs(1);
+
 /// How long the session may take to end.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -78,6 +88,10 @@ const HISTORY: usize = 500;
 pub struct TuiOptions {
     /// The styles, made for the terminal at hand.
     pub theme: Theme,
+    /// Where they come from, to be read again when they change.
+    pub theme_file: Arc<Mutex<ThemeFile>>,
+    /// What may be told to the terminal.
+    pub manner: Manner,
     /// Whether the screen takes the mouse.
     pub mouse: bool,
     /// Whether anything may move.
@@ -131,7 +145,8 @@ pub enum ExitReason {
 /// There is no terminal, or it is gone.
 pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<ExitReason> {
     let signals = Signals::listen()?;
-    let screen = Screen::enter(options.mouse)?;
+    let links = Links::default();
+    let screen = Screen::enter(options.mouse, options.manner, links.clone())?;
     let history = options.history_file.as_deref().map(|file| effects::read_history(file, HISTORY));
     let app = App::new(AppOptions {
         theme: options.theme,
@@ -141,12 +156,16 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
         history: history.unwrap_or_default(),
         home: options.home,
         templates: options.templates,
+        links,
     })
     .for_trees(options.branch_summary, options.clock);
     let (sender, results) = mpsc::unbounded_channel();
     let commands = handle.commands.clone();
-    let (theme, history_file) = (options.theme, options.history_file);
-    let mut effects = Effects::new(sender, commands, options.outside, theme, history_file);
+    let theme_file = options.theme_file;
+    let asks_background =
+        options.manner.background && theme_file.lock().is_ok_and(|theme_file| theme_file.is_auto());
+    let themes = (options.theme, theme_file);
+    let mut effects = Effects::new(sender, commands, options.outside, themes, options.history_file);
     match options.first {
         FirstThing::Nothing => {}
         // A session that is gone already is noticed by its events ending.
@@ -168,6 +187,10 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
         farewell: None,
         reason: ExitReason::Quit,
         exit: false,
+        manner: options.manner,
+        told: Told::default(),
+        asks_background,
+        theme_checked: Instant::now(),
     };
     Ok(main_loop.run().await?)
 }
@@ -199,6 +222,19 @@ struct MainLoop {
     /// Why it will be left.
     reason: ExitReason,
     exit: bool,
+    manner: Manner,
+    told: Told,
+    /// The terminal is asked for its background after the first frame.
+    asks_background: bool,
+    /// When the theme's file was looked at last.
+    theme_checked: Instant,
+}
+
+/// What the terminal was told last.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    title: Option<String>,
+    progress: Option<TaskProgress>,
 }
 
 impl MainLoop {
@@ -279,7 +315,14 @@ impl MainLoop {
             UiEvent::Session(SessionEvent::Moved { .. }) => self.patience = Some(now + PATIENCE),
             UiEvent::Woken => {
                 self.screen.leave();
-                self.screen.resume()?;
+                self.take_back()?;
+            }
+            UiEvent::Background { light } => self.effects.on_background(*light),
+            UiEvent::Key(_) | UiEvent::Focus(true) | UiEvent::Tick
+                if now.saturating_duration_since(self.theme_checked) >= THEME_CHECK =>
+            {
+                self.theme_checked = now;
+                self.effects.check_theme();
             }
             UiEvent::Terminate => self.reason = ExitReason::Signal,
             UiEvent::SessionLost if !self.app.is_quitting() => {
@@ -303,12 +346,14 @@ impl MainLoop {
             match self.effects.run(effect) {
                 None => {}
                 Some(ForLoop::Copy(text)) => {
-                    self.screen.write(&input::clipboard_sequence(&text))?;
+                    self.screen.write(&input::clipboard_sequence(&text, &self.manner))?;
                     let hint = UiEvent::Hint("copied".to_owned());
                     self.app.update(hint, Instant::now());
                 }
                 Some(ForLoop::UseMouse(mouse)) => self.screen.use_mouse(mouse)?,
-                Some(ForLoop::Bell) => self.screen.write("\u{7}")?,
+                Some(ForLoop::Notify(text)) => {
+                    self.screen.write(&self.manner.notification(&text))?;
+                }
                 Some(ForLoop::Suspend) => self.suspend()?,
                 Some(ForLoop::EditExternally(text)) => self.edit(&text).await?,
                 Some(ForLoop::Quit) => self.exit = true,
@@ -320,9 +365,15 @@ impl MainLoop {
     fn suspend(&mut self) -> io::Result<()> {
         self.screen.leave();
         input::stop_this_program();
-        self.screen.resume()?;
+        self.take_back()?;
         self.dirty = Some(Urgency::Now);
         Ok(())
+    }
+
+    /// Takes the terminal again: it knows nothing of us any more.
+    fn take_back(&mut self) -> io::Result<()> {
+        self.told = Told::default();
+        self.screen.resume()
     }
 
     /// The editor has the terminal alone: nothing of ours reads its keys meanwhile.
@@ -330,7 +381,7 @@ impl MainLoop {
         self.keys.stop().await;
         self.screen.leave();
         let edited = effects::edit_externally(text).await;
-        self.screen.resume()?;
+        self.take_back()?;
         self.keys = Keys::listen();
         let effects = self.app.update(UiEvent::Edited(edited), Instant::now());
         self.dirty = Some(Urgency::Now);
@@ -361,11 +412,35 @@ impl MainLoop {
         self.last_frame = Some(now);
         let app = &mut self.app;
         self.screen.draw(|frame| view::draw(app, frame, now))?;
+        self.tell_terminal()?;
         // Drawing finds out what must be read.
         for effect in self.app.take_effects() {
             self.effects.run(effect);
         }
         Ok(())
+    }
+}
+
+impl MainLoop {
+    /// Tells the terminal what has changed beside the frame.
+    fn tell_terminal(&mut self) -> io::Result<()> {
+        let wanted = Told {
+            title: self.manner.title.then(|| self.app.title()),
+            progress: self.app.task_progress().filter(|_| self.manner.progress),
+        };
+        let mut bytes = String::new();
+        if std::mem::take(&mut self.asks_background) {
+            bytes.push_str(outward::ASK_BACKGROUND);
+            self.keys.expect_background();
+        }
+        if wanted.title != self.told.title {
+            bytes.extend(wanted.title.as_deref().map(outward::title));
+        }
+        if wanted.progress != self.told.progress {
+            bytes.push_str(&outward::progress(wanted.progress));
+        }
+        self.told = wanted;
+        if bytes.is_empty() { Ok(()) } else { self.screen.write(&bytes) }
     }
 }
 

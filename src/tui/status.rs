@@ -148,6 +148,13 @@ impl Status {
         self.hint = None;
     }
 
+    /// How many per cent of a summary in pieces are done.
+    #[must_use]
+    pub fn share_done(&self) -> Option<u8> {
+        let (piece, pieces) = self.pieces?;
+        u8::try_from(piece.saturating_sub(1) * 100 / pieces.max(1)).ok()
+    }
+
     /// Time passes: hints end.
     pub fn tick(&mut self, now: Instant) {
         if self.hint.as_ref().is_some_and(|(_, until)| *until <= now) {

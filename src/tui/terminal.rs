@@ -11,23 +11,35 @@ use crossterm::event::{
     EnableFocusChange, EnableMouseCapture, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
     PushKeyboardEnhancementFlags,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
-use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
+
+use super::links::{LinkingBackend, Links};
+use super::outward::{KEEP_TITLE, Manner, NO_PROGRESS, RESTORE_TITLE};
 
 /// Whether the terminal is ours now. The panic hook must know, and it belongs to no one.
 static OURS: AtomicBool = AtomicBool::new(false);
 
-type Drawn = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+/// Whether the title is ours, and whether progress may be shown: to be undone with the rest.
+static TITLED: AtomicBool = AtomicBool::new(false);
+static PROGRESSED: AtomicBool = AtomicBool::new(false);
+
+/// Ends a link in the midst of which a frame was broken off.
+const END_LINK: &str = "\u{1b}]8;;\u{1b}\\";
+
+type Drawn = Terminal<LinkingBackend<BufWriter<Stdout>>>;
 
 /// The terminal while the screen runs. Puts everything back when it goes.
 pub struct Screen {
     terminal: Drawn,
     mouse: bool,
+    manner: Manner,
+    links: Links,
 }
 
 impl Screen {
@@ -35,11 +47,11 @@ impl Screen {
     ///
     /// # Errors
     /// Standard output is no terminal, or it does not obey.
-    pub fn enter(mouse: bool) -> io::Result<Self> {
+    pub fn enter(mouse: bool, manner: Manner, links: Links) -> io::Result<Self> {
         restore_on_panic();
-        take(mouse)?;
-        let terminal = blank().inspect_err(|_| restore())?;
-        Ok(Self { terminal, mouse })
+        take(mouse, manner)?;
+        let terminal = blank(manner, &links).inspect_err(|_| restore())?;
+        Ok(Self { terminal, mouse, manner, links })
     }
 
     /// Draws a frame; the terminal shows it at once or not at all.
@@ -53,7 +65,7 @@ impl Screen {
         io::Write::flush(self.terminal.backend_mut())
     }
 
-    /// Writes bytes that draw nothing: the bell, the clipboard.
+    /// Writes bytes that draw nothing: the bell, the clipboard, the title.
     ///
     /// # Errors
     /// The terminal is gone.
@@ -85,9 +97,9 @@ impl Screen {
     /// # Errors
     /// The terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
-        take(self.mouse)?;
+        take(self.mouse, self.manner)?;
         // Clearing the old one would ask the terminal where its cursor is, and wait for the answer.
-        self.terminal = blank()?;
+        self.terminal = blank(self.manner, &self.links)?;
         Ok(())
     }
 }
@@ -99,14 +111,16 @@ impl Drop for Screen {
 }
 
 /// A screen that shows nothing yet, as the alternate one does when it is entered.
-fn blank() -> io::Result<Drawn> {
+fn blank(manner: Manner, links: &Links) -> io::Result<Drawn> {
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
-    Terminal::new(CrosstermBackend::new(out))
+    Terminal::new(LinkingBackend::new(out, manner.links.then(|| links.clone())))
 }
 
-fn take(mouse: bool) -> io::Result<()> {
+fn take(mouse: bool, manner: Manner) -> io::Result<()> {
     enable_raw_mode()?;
     OURS.store(true, Ordering::SeqCst);
+    TITLED.store(manner.title, Ordering::SeqCst);
+    PROGRESSED.store(manner.progress, Ordering::SeqCst);
     let taken = set_modes(mouse);
     if taken.is_err() {
         restore();
@@ -125,6 +139,9 @@ fn set_modes(mouse: bool) -> io::Result<()> {
         EnableFocusChange,
         PushKeyboardEnhancementFlags(keyboard)
     )?;
+    if TITLED.load(Ordering::SeqCst) {
+        execute!(io::stdout(), Print(KEEP_TITLE))?;
+    }
     if mouse { execute!(io::stdout(), EnableMouseCapture) } else { Ok(()) }
 }
 
@@ -133,9 +150,16 @@ pub fn restore() {
     if !OURS.swap(false, Ordering::SeqCst) {
         return;
     }
+    if PROGRESSED.swap(false, Ordering::SeqCst) {
+        let _ = execute!(io::stdout(), Print(NO_PROGRESS));
+    }
+    if TITLED.swap(false, Ordering::SeqCst) {
+        let _ = execute!(io::stdout(), Print(RESTORE_TITLE));
+    }
     let _ = execute!(
         io::stdout(),
         EndSynchronizedUpdate,
+        Print(END_LINK),
         PopKeyboardEnhancementFlags,
         DisableMouseCapture,
         DisableFocusChange,

@@ -15,6 +15,7 @@ mod protocols;
 mod providers;
 mod readme;
 mod real;
+mod screen;
 mod sessions;
 mod settings;
 mod support;

@@ -220,7 +220,8 @@ fn f87_a_panic_restores_the_terminal_before_it_speaks() {
 #[test]
 #[ignore = "panics; another test runs it in a terminal of its own"]
 fn panics_on_the_screen() {
-    let mut screen = regrow::tui::terminal::Screen::enter(true).unwrap();
+    let mut screen =
+        regrow::tui::terminal::Screen::enter(true, Default::default(), Default::default()).unwrap();
     screen.draw(|frame| frame.render_widget("drawn", frame.area())).unwrap();
     panic!("the words of the panic");
 }

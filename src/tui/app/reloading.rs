@@ -5,7 +5,6 @@ use crate::agent_session::command::SessionCommand;
 use crate::agent_session::event::NoticeLevel;
 use crate::settings::edit::Change;
 use crate::tui::effect::UiEffect;
-use crate::tui::highlight::Highlights;
 use crate::tui::outside::Reloaded;
 use crate::tui::overlay::settings::{SettingsOverlay, SettingsSheet};
 
@@ -52,10 +51,7 @@ impl App {
     /// Goes by what was read; what could not be used stays as it was.
     fn adopt(&mut self, reloaded: &Reloaded) {
         if let Some(theme) = reloaded.theme.filter(|theme| *theme != self.theme) {
-            self.theme = theme;
-            self.highlights = Highlights::default();
-            self.transcript.redraw();
-            self.effects.push(UiEffect::UseTheme(theme));
+            self.wear(theme);
         }
         if let Some(keymap) = &reloaded.keymap {
             self.keymap = keymap.clone();

@@ -60,8 +60,8 @@ impl App {
             }
             SessionEvent::PermissionAsked(question) => {
                 self.guard_typing(now);
+                self.ring(&format!("{} waits for your answer", question.tool));
                 self.push_overlay(Box::new(PermissionOverlay::new(question)));
-                self.ring();
             }
             SessionEvent::Queue { steering, follow_up } => {
                 self.queue = Queue { steering, follow_up };
@@ -122,14 +122,16 @@ impl App {
                 self.effects.push(UiEffect::ReadBranch(self.cwd.clone()));
             }
             if was_busy && was_long {
-                self.ring();
+                self.ring("done");
             }
         }
     }
 
-    fn ring(&mut self) {
+    /// Tells a person who looks elsewhere; whoever looks here sees it.
+    fn ring(&mut self, what: &str) {
         if !self.focused {
-            self.effects.push(UiEffect::Bell);
+            let text = format!("{what} · {}", self.place_name());
+            self.effects.push(UiEffect::Notify(text));
         }
     }
 }

@@ -73,6 +73,7 @@ impl Stage {
                 Template::parse("fix", "fix.md", "---\nargument-hint: [bug]\n---\nFix $1 now.")
                     .unwrap(),
             ],
+            links: Links::default(),
         });
         Self {
             app,

@@ -76,6 +76,11 @@ pub trait Overlay: Send {
     /// the size, hence `&mut`; they decide nothing here.
     fn draw(&mut self, frame: &mut Frame<'_>, area: Rect, theme: &Theme) -> Option<Position>;
 
+    /// Whether the agent waits for its answer.
+    fn is_question(&self) -> bool {
+        false
+    }
+
     /// Whether it needs the whole screen rather than a part of it.
     fn full_screen(&self) -> bool {
         true

@@ -224,6 +224,10 @@ impl PermissionOverlay {
 }
 
 impl Overlay for PermissionOverlay {
+    fn is_question(&self) -> bool {
+        true
+    }
+
     fn key(&mut self, key: KeyEvent) -> Outcome {
         match self.writing {
             Writing::Nothing => self.answer_key(key),

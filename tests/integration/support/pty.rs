@@ -111,6 +111,10 @@ impl Home {
     }
 }
 
+fn holds(bytes: &[u8], sequence: &str) -> bool {
+    bytes.windows(sequence.len()).any(|window| window == sequence.as_bytes())
+}
+
 fn size(columns: u16, rows: u16) -> PtySize {
     PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
 }
@@ -192,6 +196,23 @@ impl Pty {
         self.until(&format!("no {text}"), |screen| !screen.contents().contains(text))
     }
 
+    /// Waits until these bytes were written, whatever became of them.
+    #[track_caller]
+    pub fn until_written(&self, sequence: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut emulator = self.emulator.0.lock().unwrap();
+        while !holds(&emulator.bytes, sequence) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero() && !emulator.closed, "waited for the bytes {sequence:?}");
+            emulator = self.emulator.1.wait_timeout(emulator, left).unwrap().0;
+        }
+    }
+
+    /// Whether these bytes were written so far.
+    pub fn has_written(&self, sequence: &str) -> bool {
+        holds(&self.emulator.0.lock().unwrap().bytes, sequence)
+    }
+
     /// The screen now.
     pub fn screen(&self) -> String {
         self.emulator.0.lock().unwrap().parser.screen().contents()
@@ -245,6 +266,7 @@ impl Pty {
         };
         assert_eq!(count("\u{1b}[>1u"), count("\u{1b}[<1u"), "keyboard protocol");
         assert_eq!(count("\u{1b}[?1004h"), count("\u{1b}[?1004l"), "focus reports");
+        assert_eq!(count("\u{1b}[22;2t"), count("\u{1b}[23;2t"), "the title");
         assert_eq!(count("\u{1b}[?2026h"), count("\u{1b}[?2026l").min(count("\u{1b}[?2026h")));
     }
 }

@@ -1,0 +1,3 @@
+//! More of the screen in a real pseudo-terminal, one subject a file (SPEC section 10).
+
+mod terminal;
