@@ -168,7 +168,18 @@ impl Pty {
     /// Waits until the screen is as `holds` says, and gives it.
     #[track_caller]
     pub fn until(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        self.until_within(what, PATIENCE, holds)
+    }
+
+    /// As [`Pty::until`], with a patience of one's own.
+    #[track_caller]
+    pub fn until_within(
+        &self,
+        what: &str,
+        patience: Duration,
+        holds: impl Fn(&vt100::Screen) -> bool,
+    ) -> String {
+        let deadline = Instant::now() + patience;
         let mut emulator = self.emulator.0.lock().unwrap();
         loop {
             if holds(emulator.parser.screen()) {
@@ -211,6 +222,12 @@ impl Pty {
     /// Whether these bytes were written so far.
     pub fn has_written(&self, sequence: &str) -> bool {
         holds(&self.emulator.0.lock().unwrap().bytes, sequence)
+    }
+
+    /// How often these bytes were written so far.
+    pub fn count_written(&self, sequence: &str) -> usize {
+        let emulator = self.emulator.0.lock().unwrap();
+        emulator.bytes.windows(sequence.len()).filter(|w| *w == sequence.as_bytes()).count()
     }
 
     /// The screen now.
