@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::model::{Model, Price};
+use crate::settings::EndpointSettings;
 
 /// The built-in list.
 const BUILT_IN: &str = include_str!("../../assets/models.json");
@@ -140,6 +141,23 @@ impl Catalogue {
             known.own.extend(own);
         }
         Ok(())
+    }
+
+    /// Takes a server of the settings: a provider of its own, or another address, key or protocol for
+    /// one that is known. What it says wins.
+    pub fn add_endpoint(&mut self, endpoint: &EndpointSettings) {
+        let text = |text: &str| endpoint.azure.then(|| text.to_owned());
+        let api = endpoint.api.clone();
+        let facts = ProviderFacts {
+            base_url: endpoint.base_url.clone(),
+            api: api.or_else(|| text("openai-responses")),
+            api_key_env: OneOrMany(endpoint.api_key_env.iter().cloned().collect()),
+            azure: endpoint.azure.then_some(true),
+            api_version: text("$AZURE_OPENAI_API_VERSION"),
+            models_of: text("openai"),
+            ..ProviderFacts::default()
+        };
+        self.providers.entry(canonical(&endpoint.name)).or_default().overlay(facts);
     }
 
     /// One provider, by its name in any case or one of its other names.

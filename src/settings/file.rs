@@ -21,10 +21,7 @@ pub const PROJECT_FOLDER: &str = ".regrow";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Keys that are checked and shown although this version does nothing with them, and what to do instead.
-const WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("hooks", "no program is started"),
-    ("endpoints", "model servers of your own belong into models.json"),
-];
+const WITHOUT_EFFECT: &[(&str, &str)] = &[("hooks", "no program is started")];
 
 /// Where settings are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,7 +43,7 @@ pub struct SettingsLayer {
     /// programs that watch, change or stop what happens; without effect in this version
     #[schemars(extend("x-needsTrust" = true, "x-adds" = true))]
     pub hooks: Option<Vec<HookLayer>>,
-    /// model servers of your own, by group; without effect in this version, use `models.json`
+    /// model servers of your own, by group; those of the group `azureOpenAI` are Azure's
     #[schemars(extend("x-needsTrust" = true))]
     pub endpoints: Option<BTreeMap<String, Vec<EndpointLayer>>>,
     /// folder of session files

@@ -294,8 +294,10 @@ pub struct EndpointSettings {
     pub base_url: Option<String>,
     /// The environment variable that holds its key.
     pub api_key_env: Option<String>,
-    /// The wire protocol; `openai-completions` unless it says otherwise.
-    pub api: String,
+    /// The wire protocol; `None` for the provider's own, of an unknown one `openai-completions`.
+    pub api: Option<String>,
+    /// Whether it is one of Azure's, by its group.
+    pub azure: bool,
 }
 
 /// See [`Settings::timeouts`]; seconds.

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::layer::{
-    ApiName, BranchSummaryLayer, CompactionLayer, ContextPruningLayer, FallbackName,
+    BranchSummaryLayer, CompactionLayer, ContextPruningLayer, EndpointLayer, FallbackName,
     HardClearLayer, ModeName, NotifyName, PermissionsLayer, RetainRecentLayer, SettingsLayer,
     SoftTrimLayer, SummarizationLayer, TerminalLayer, TimeoutsLayer, TriggerLayer,
 };
@@ -164,9 +164,8 @@ impl From<SettingsLayer> for Settings {
             endpoints: layer
                 .endpoints
                 .unwrap_or_default()
-                .into_values()
-                .flatten()
-                .map(EndpointSettings::from)
+                .into_iter()
+                .flat_map(|(group, servers)| endpoints(&group, servers))
                 .collect(),
             provider: not_empty(layer.provider).map(|name| name.to_lowercase()),
             model: not_empty(layer.model),
@@ -328,15 +327,17 @@ impl From<super::layer::HookLayer> for HookSettings {
     }
 }
 
-impl From<super::layer::EndpointLayer> for EndpointSettings {
-    fn from(layer: super::layer::EndpointLayer) -> Self {
-        Self {
-            name: layer.name.to_lowercase(),
-            base_url: layer.base_url.map(|url| url.trim_end_matches('/').to_owned()),
-            api_key_env: layer.api_key_env,
-            api: word(&layer.api.unwrap_or(ApiName::OpenaiCompletions)),
-        }
-    }
+/// The model servers of a group.
+fn endpoints(group: &str, servers: Vec<EndpointLayer>) -> Vec<EndpointSettings> {
+    let azure = group.to_lowercase().starts_with("azure");
+    let server = |layer: EndpointLayer| EndpointSettings {
+        name: layer.name.trim().to_lowercase(),
+        base_url: layer.base_url.map(|url| url.trim_end_matches('/').to_owned()),
+        api_key_env: layer.api_key_env,
+        api: layer.api.map(|api| word(&api)),
+        azure,
+    };
+    servers.into_iter().map(server).collect()
 }
 
 impl From<TimeoutsLayer> for Timeouts {

@@ -15,7 +15,7 @@ use regrow::provider::registry::{ProviderRegistry, RegistryFiles};
 use regrow::provider::{
     ErrorKind, ProviderError, Providers, Purpose, Request, StreamEvent, ThinkingLevel,
 };
-use regrow::settings::{Settings, Timeouts};
+use regrow::settings::{EndpointSettings, Settings, Timeouts};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::server::{Gate, ModelServer, Overflow, Reply, Rules};
@@ -333,6 +333,51 @@ async fn p1_azure_has_its_own_addresses_and_key_header() {
     assert_eq!(request.path, "/openai/v1/responses");
     assert_eq!(request.headers["api-key"], "azure-key-123");
     assert!(request.headers.get("authorization").is_none());
+}
+
+/// G2, section 7: a server of the settings is a provider; its group says whether it is Azure's.
+#[tokio::test]
+async fn p1_servers_of_the_settings_are_asked_with_their_own_key() {
+    let server = ModelServer::start(Rules::default()).await;
+    let endpoint = |name: &str, key: &str, azure| EndpointSettings {
+        name: name.into(),
+        base_url: Some(server.origin()),
+        api_key_env: Some(key.into()),
+        api: None,
+        azure,
+    };
+    let nowhere = EndpointSettings { base_url: None, ..endpoint("nowhere", "NO_KEY", false) };
+    let known = EndpointSettings { base_url: None, ..endpoint("anthropic", "WORK_KEY", false) };
+    let endpoints = vec![
+        endpoint("my server", "MY_KEY", false),
+        endpoint("work", "WORK_KEY", true),
+        nowhere,
+        known,
+    ];
+    let settings = Settings { endpoints, ..Settings::default() };
+    let environment = [("MY_KEY", "key-of-mine-123"), ("WORK_KEY", "key-of-work-123")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut registry =
+        ProviderRegistry::new(&settings, environment.into(), RegistryFiles::default());
+    assert_eq!(
+        registry.warnings(),
+        ["the endpoint `nowhere` has no `baseUrl` and is no known provider"]
+    );
+    assert_eq!(registry.key_variables("anthropic"), ["WORK_KEY"]);
+    let mut server = server;
+    for (provider, path, header, value) in [
+        ("My Server", "/chat/completions", "authorization", "Bearer key-of-mine-123"),
+        ("work", "/openai/v1/responses", "api-key", "key-of-work-123"),
+    ] {
+        let model = registry.choose_model(Some(provider), Some("gpt-5.1")).unwrap();
+        let bench = Bench { server, registry, model };
+        bench.server.push(Reply::says("hi"));
+        assert_eq!(bench.ask().await.unwrap().text(), "hi");
+        let request = bench.server.requests().pop().unwrap();
+        assert_eq!(request.path, path);
+        assert_eq!(request.headers[header], value);
+        Bench { server, registry, .. } = bench;
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! nothing. Choosing a model is in [`choose`].
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::anthropic::Anthropic;
@@ -19,7 +19,7 @@ use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
 use super::secret::Secret;
 use super::{ErrorKind, Provider, ProviderError, Providers};
-use crate::settings::Settings;
+use crate::settings::{EndpointSettings, Settings};
 
 mod choose;
 
@@ -28,6 +28,8 @@ pub struct ProviderRegistry {
     environment: HashMap<String, String>,
     wanted_provider: Option<String>,
     wanted_model: Option<String>,
+    /// Servers of the settings.
+    endpoints: Vec<EndpointSettings>,
     files: RegistryFiles,
     http: Arc<Http>,
     catalogue: OnceLock<Result<Catalogue, String>>,
@@ -73,6 +75,7 @@ impl ProviderRegistry {
             environment,
             wanted_provider: settings.provider.clone(),
             wanted_model: settings.model.clone(),
+            endpoints: settings.endpoints.clone(),
             files,
             http: Http::new(settings.timeouts),
             catalogue: OnceLock::new(),
@@ -147,6 +150,13 @@ impl ProviderRegistry {
         if let Err(error) = self.catalogue() {
             warnings.push(error.message);
         }
+        let nowhere = |endpoint: &&EndpointSettings| {
+            let facts = self.catalogue().ok().and_then(|all| all.provider(&endpoint.name));
+            facts.is_some_and(|facts| facts.base_url.is_none())
+        };
+        warnings.extend(self.endpoints.iter().filter(nowhere).map(|endpoint| {
+            format!("the endpoint `{}` has no `baseUrl` and is no known provider", endpoint.name)
+        }));
         match self.keys() {
             Err(why) => warnings.push(why.clone()),
             Ok(keys) if lock(keys).is_exposed() => {
@@ -187,17 +197,13 @@ impl ProviderRegistry {
         self.catalogue
             .get_or_init(|| {
                 let mut catalogue = Catalogue::built_in()?;
-                let Some(path) = &self.files.models else { return Ok(catalogue) };
-                let text = match std::fs::read_to_string(path) {
-                    Ok(text) => text,
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                        return Ok(catalogue);
-                    }
-                    Err(error) => return Err(format!("{}: {error}", path.display())),
-                };
-                strip_comments(&text)
-                    .and_then(|json| catalogue.add(&json))
-                    .map_err(|why| format!("{}: {why}", path.display()))?;
+                if let Some(path) = &self.files.models {
+                    add_file(&mut catalogue, path)
+                        .map_err(|why| format!("{}: {why}", path.display()))?;
+                }
+                for endpoint in &self.endpoints {
+                    catalogue.add_endpoint(endpoint);
+                }
                 Ok(catalogue)
             })
             .as_ref()
@@ -351,6 +357,15 @@ impl Providers for ProviderRegistry {
     fn models(&self) -> Vec<Arc<Model>> {
         let list = self.listing().into_iter().filter(|listing| listing.usable);
         list.map(|listing| listing.model).collect()
+    }
+}
+
+/// Adds the user's list of models; a file that is missing adds nothing.
+fn add_file(catalogue: &mut Catalogue, path: &Path) -> Result<(), String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => catalogue.add(&strip_comments(&text)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
