@@ -185,6 +185,9 @@ pub struct PermissionQuestion {
     pub tool: String,
     /// The command, or the path to be changed.
     pub subject: String,
+    /// The byte ranges of `subject`, as `[start, end]`, that no rule allows or that were not understood;
+    /// empty when that is all of it.
+    pub marks: Vec<(usize, usize)>,
     /// Unified diff of a change to a file.
     pub diff: Option<String>,
     /// Why it is asked, when that is not plain: `outside the workspace`, `deletes files`.

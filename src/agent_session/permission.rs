@@ -44,11 +44,12 @@ impl Gate for RuledGate {
                             .to_owned(),
                     )
                 }
-                Judgement::Ask { subject, diff, note, rule } => {
+                Judgement::Ask { subject, marks, diff, note, rule } => {
                     let question = PermissionQuestion {
                         question: 0,
                         tool: call.name.clone(),
                         subject,
+                        marks: marks.into_iter().map(|range| (range.start, range.end)).collect(),
                         diff,
                         note,
                         rule: rule.to_string(),

@@ -11,7 +11,7 @@ use super::rule::{Access, Rule};
 use super::shell::{self, Base, Item, SimpleRun};
 use super::spelling::{offered, spelling, spellings};
 use super::word::Word;
-use super::{Judge, Judgement, Need, OUTSIDE, forbidden, joined, notes};
+use super::{Judge, Judgement, Need, OUTSIDE, forbidden, joined, marks, notes};
 
 /// How far a rule that allows a command goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +27,16 @@ enum Reach {
 struct Needs {
     notes: Vec<String>,
     grants: Vec<Granted>,
+    /// The words of the parts that are asked about.
+    parts: Vec<Vec<String>>,
     /// Whether a rule, an answer or the mode allows one of them.
     allowed: bool,
 }
 
 impl From<Needs> for Need {
-    fn from(Needs { notes, grants, allowed }: Needs) -> Self {
+    fn from(Needs { notes, grants, parts, allowed }: Needs) -> Self {
         match (grants.is_empty(), allowed) {
-            (false, _) => Self::Question { notes, grants },
+            (false, _) => Self::Question { notes, grants, parts },
             (true, true) => Self::Allowed,
             (true, false) => Self::Neutral,
         }
@@ -50,8 +52,9 @@ impl Judge<'_> {
         if self.granted.whole(command) {
             return Judgement::Allow;
         }
-        let ask = |notes: Vec<String>, grants: Vec<Granted>| Judgement::Ask {
+        let ask = |notes: Vec<String>, grants: Vec<Granted>, marks| Judgement::Ask {
             subject: command.to_owned(),
+            marks,
             diff: None,
             note: joined(notes),
             rule: Grant(grants),
@@ -59,9 +62,13 @@ impl Judge<'_> {
         let whole = || vec![Granted::Whole(command.to_owned())];
         let items = match items {
             Ok(items) => items,
-            Err(why) => return ask(vec![format!("cannot be checked: {why}")], whole()),
+            Err(why) => {
+                // Nothing of it was understood, so all of it stands out.
+                let all = std::iter::once(0..command.len()).collect();
+                return ask(vec![format!("cannot be checked: {why}")], whole(), all);
+            }
         };
-        let Needs { notes, mut grants, allowed } = self.needs(&items);
+        let Needs { notes, mut grants, parts, allowed } = self.needs(&items);
         if grants.is_empty() && (allowed || self.mode == PermissionMode::Full) {
             return Judgement::Allow;
         }
@@ -76,7 +83,7 @@ impl Judge<'_> {
             grants = whole();
         }
         grants.dedup();
-        ask(notes, grants)
+        ask(notes, grants, marks::locate(command, &parts))
     }
 
     fn forbidden_command(&self, command: &str, items: &[Item]) -> Option<Judgement> {
@@ -130,21 +137,26 @@ impl Judge<'_> {
             Item::Run(run) => self.run_need(run),
             Item::Assign(name) if self.mode != PermissionMode::Full && notes::is_powerful(name) => {
                 Need::question("sets variables that change programs", Granted::Whole(String::new()))
+                    .about(name)
             }
             Item::Assign(_) => Need::Neutral,
             Item::Write(word, base) => match self.place.target(word, base) {
                 Target::Nowhere => Need::Neutral,
                 Target::Inside(path) | Target::Outside(path) => match self.write_need(&path) {
                     Need::Allowed => Need::Neutral,
-                    need => need,
+                    need => need.about(&word.text),
                 },
-                Target::Unknown => self.unknown_need("writes to a file known only when it runs"),
+                Target::Unknown => {
+                    self.unknown_need("writes to a file known only when it runs").about(&word.text)
+                }
             },
             Item::Read(word, base) => match self.place.target(word, base) {
                 Target::Outside(path) if !self.may_read(&path) => {
-                    Need::question(OUTSIDE, Granted::Read(path))
+                    Need::question(OUTSIDE, Granted::Read(path)).about(&word.text)
                 }
-                Target::Unknown => self.unknown_need("reads a file known only when it runs"),
+                Target::Unknown => {
+                    self.unknown_need("reads a file known only when it runs").about(&word.text)
+                }
                 _ => Need::Neutral,
             },
         }
@@ -188,7 +200,8 @@ impl Judge<'_> {
             notes.push("runs code that is not shown".to_owned());
         }
         let grant = Granted::Command(offered(run, &inner, notes.is_empty()));
-        Need::Question { notes, grants: vec![grant] }
+        let words = run.words.iter().map(|word| word.text.clone()).collect();
+        Need::Question { notes, grants: vec![grant], parts: vec![words] }
     }
 
     fn needs(&self, items: &[Item]) -> Needs {
@@ -197,7 +210,8 @@ impl Judge<'_> {
             match self.need(item) {
                 Need::Allowed => needs.allowed = true,
                 Need::Neutral => {}
-                Need::Question { notes, grants } => {
+                Need::Question { notes, grants, parts } => {
+                    needs.parts.extend(parts);
                     needs.notes.extend(notes);
                     needs.grants.extend(grants);
                 }

@@ -35,6 +35,9 @@ pub(super) fn check(command: &str) -> Result<(), String> {
     if scan.deepest > DEEPEST || scan.open.len() > MOST_OPEN || scan.words > MOST_OPENING_WORDS {
         return Err("it is nested too deeply".to_owned());
     }
+    if scan.tangled {
+        return Err("a here-document begins inside of ${…}".to_owned());
+    }
     Ok(())
 }
 
@@ -76,6 +79,8 @@ struct Scan<'a> {
     word: String,
     /// Here-documents that begin at the next line.
     awaited: Vec<Document>,
+    /// Whether a here-document begins inside of `${…}`: the parser loses its place there.
+    tangled: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -87,6 +92,7 @@ impl<'a> Scan<'a> {
             words: 0,
             word: String::new(),
             awaited: Vec::new(),
+            tangled: false,
         }
     }
 
@@ -181,6 +187,7 @@ impl<'a> Scan<'a> {
 
     /// After `<<`: remembers the delimiter.
     fn here_document(&mut self) {
+        self.tangled |= self.open.contains(&Open::Curly);
         self.next();
         let rest = self.rest.strip_prefix('-').unwrap_or(self.rest).trim_start_matches([' ', '\t']);
         let end = rest.find([' ', '\t', '\n', ';', '|', '&', ')', '>']).unwrap_or(rest.len());

@@ -5,6 +5,7 @@
 //! the workspace are asked in every mode, unless a rule or an answer names them. All this guards
 //! against mistakes and against being talked into something; it is no sandbox.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::settings::{PermissionMode, PermissionSettings};
@@ -20,6 +21,7 @@ mod command;
 mod grant;
 mod inner;
 mod limits;
+mod marks;
 mod notes;
 mod reach;
 mod rule;
@@ -43,6 +45,9 @@ pub enum Judgement {
     Ask {
         /// The command, or the path.
         subject: String,
+        /// The byte ranges of `subject` that the question is about, in order and apart; empty when it is
+        /// about all of it.
+        marks: Vec<Range<usize>>,
         /// What would change in a file.
         diff: Option<String>,
         /// What is remarkable: `deletes files`, `outside the workspace`.
@@ -117,12 +122,25 @@ enum Need {
     /// Nothing, but it is no reason to run the whole either.
     Neutral,
     /// A question.
-    Question { notes: Vec<String>, grants: Vec<Granted> },
+    Question {
+        notes: Vec<String>,
+        grants: Vec<Granted>,
+        /// The words of the parts that it is about.
+        parts: Vec<Vec<String>>,
+    },
 }
 
 impl Need {
     fn question(note: impl Into<String>, grant: Granted) -> Self {
-        Self::Question { notes: vec![note.into()], grants: vec![grant] }
+        Self::Question { notes: vec![note.into()], grants: vec![grant], parts: Vec::new() }
+    }
+
+    /// The same, and it is about a part of a command with this word.
+    fn about(mut self, word: &str) -> Self {
+        if let Self::Question { parts, .. } = &mut self {
+            parts.push(vec![word.to_owned()]);
+        }
+        self
     }
 }
 
@@ -155,7 +173,8 @@ impl<'a> Judge<'a> {
             }
         };
         let note = Some(format!("a rule that forbids something cannot be read: {problem}"));
-        Judgement::Ask { subject, diff: None, note, rule: Grant::one(rule) }
+        let (marks, diff, rule) = (Vec::new(), None, Grant::one(rule));
+        Judgement::Ask { subject, marks, diff, note, rule }
     }
 
     fn shown(&self, path: &Path) -> String {
@@ -188,6 +207,7 @@ impl<'a> Judge<'a> {
             None => Judgement::Allow,
             Some(path) => Judgement::Ask {
                 subject: self.shown(path),
+                marks: Vec::new(),
                 diff: None,
                 note: Some(OUTSIDE.to_owned()),
                 rule: Grant::one(Granted::Read(path.clone())),
@@ -207,8 +227,9 @@ impl<'a> Judge<'a> {
             return forbidden(&self.shown(path), rule);
         }
         match self.write_need(path) {
-            Need::Question { notes, grants } => Judgement::Ask {
+            Need::Question { notes, grants, .. } => Judgement::Ask {
                 subject: self.shown(path),
+                marks: Vec::new(),
                 diff: diff.cloned(),
                 note: joined(notes),
                 rule: Grant(grants),
@@ -235,7 +256,7 @@ impl<'a> Judge<'a> {
         if self.mode == PermissionMode::Edits || self.granted.edits() {
             return Need::Allowed;
         }
-        Need::Question { notes: Vec::new(), grants: vec![Granted::Edits] }
+        Need::Question { notes: Vec::new(), grants: vec![Granted::Edits], parts: Vec::new() }
     }
 }
 

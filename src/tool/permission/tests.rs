@@ -374,11 +374,57 @@ fn a3_files_inside_and_outside() {
     }
 }
 
+/// The command with brackets around what a question marks in it.
+fn marked(command: &str, settings: &PermissionSettings) -> String {
+    let Judgement::Ask { subject, marks, .. } = run(command, settings, &SessionGrants::default())
+    else {
+        panic!("{command} is not asked")
+    };
+    marks.into_iter().rev().fold(subject, |mut text, range| {
+        text.insert(range.end, ']');
+        text.insert(range.start, '[');
+        text
+    })
+}
+
+/// The parser loses its place in these and would panic.
+#[test]
+fn f80_a_here_document_inside_of_an_expansion_is_asked() {
+    let rules = settings(PermissionMode::Ask, &["bash(*)"], &[]);
+    for start in ["c ${a:-<<E", "c ${a<<-E", "c \"${a:-x <<'E'", "c ${a:-$(b <<E"] {
+        for end in ["\n}\nE\n", "\n}x\nE\n", "\nE\n", "\n", "}", "\n}\"\nE\n", "\nE\n)}"] {
+            let command = format!("{start}{end}");
+            let found = short(&run(&command, &rules, &SessionGrants::default()));
+            assert!(found.starts_with("ask: cannot be checked"), "{command:?}: {found}");
+        }
+    }
+}
+
+#[test]
+fn f80_a_question_marks_what_no_rule_allows() {
+    let rules = settings(PermissionMode::Ask, &["bash(git status *)", "bash(ls *)"], &[]);
+    for (command, expected) in [
+        ("git status && rm -rf x", "git status && [rm -rf x]"),
+        ("git status $(touch evil)", "git status $([touch evil])"),
+        ("git status | tee log; ls", "git status | [tee log]; ls"),
+        ("ls > /etc/passwd", "ls > [/etc/passwd]"),
+        ("ls < $file", "ls < [$file]"),
+        ("PATH=. ; ls", "[PATH]=. ; ls"),
+        ("bash -c 'ls; rm x'", "bash -c 'ls; [rm x]'"),
+        ("ls; if", "[ls; if]"),
+        ("rm x", "rm x"),
+        ("rm x\n", "rm x\n"),
+    ] {
+        assert_eq!(marked(command, &rules), expected);
+    }
+}
+
 #[test]
 fn a3_the_question_shows_what_it_is_about() {
     let none = SessionGrants::default();
     let rules = settings(PermissionMode::Ask, &[], &[]);
-    let Judgement::Ask { subject, diff, note, rule } = write("/home/me/shop/src/a", &rules, &none)
+    let Judgement::Ask { subject, diff, note, rule, .. } =
+        write("/home/me/shop/src/a", &rules, &none)
     else {
         panic!()
     };

@@ -4,6 +4,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
@@ -169,11 +170,29 @@ impl PermissionOverlay {
                 drawn.into_iter().map(indent).collect()
             }
             None => {
-                let command = sanitize(&self.question.subject).into_owned();
-                let span = Span::styled(command, theme.code);
-                wrap(&[span], columns.saturating_sub(2), &margins, Breaking::Anywhere)
+                let spans = self.command(theme);
+                wrap(&spans, columns.saturating_sub(2), &margins, Breaking::Anywhere)
             }
         }
+    }
+
+    /// The command, what the question is about underlined.
+    fn command(&self, theme: &Theme) -> Vec<Span<'static>> {
+        let subject = self.question.subject.as_str();
+        let marked = theme.code.patch(theme.warning).add_modifier(Modifier::UNDERLINED);
+        let mut spans = Vec::new();
+        let mut put = |text: Option<&str>, style| {
+            let text = text.filter(|text| !text.is_empty());
+            spans.extend(text.map(|text| Span::styled(sanitize(text).into_owned(), style)));
+        };
+        let mut at = 0;
+        for (start, end) in &self.question.marks {
+            put(subject.get(at..*start), theme.code);
+            put(subject.get(*start..*end), marked);
+            at = *end;
+        }
+        put(subject.get(at..), theme.code);
+        spans
     }
 
     fn answers(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -325,6 +344,7 @@ mod tests {
             question: 7,
             tool: "bash".into(),
             subject: "rm -rf target && cargo build".into(),
+            marks: vec![(0, 13)],
             diff: None,
             note: Some("deletes files".into()),
             rule: "`cargo build*`".into(),
@@ -337,6 +357,32 @@ mod tests {
 
     fn closes_with(answer: PermissionAnswer) -> Outcome {
         Outcome::Close(vec![UiEffect::Send(SessionCommand::Permission { question: 7, answer })])
+    }
+
+    /// F80, F85: what no rule allows is underlined, and nothing of the command is lost on the way.
+    #[test]
+    fn f80_what_the_question_is_about_is_underlined() {
+        let theme = Theme::dark();
+        let underlined = |question: PermissionQuestion| -> (String, String) {
+            let spans = PermissionOverlay::new(question).command(&theme);
+            let is_marked =
+                |span: &&Span<'_>| span.style.add_modifier.contains(Modifier::UNDERLINED);
+            let marked = spans.iter().filter(is_marked).map(|span| span.content.as_ref());
+            (marked.collect(), spans.iter().map(|span| span.content.as_ref()).collect())
+        };
+        let (marked, all) = underlined(question());
+        assert_eq!(
+            (marked.as_str(), all.as_str()),
+            ("rm -rf target", "rm -rf target && cargo build")
+        );
+        let whole = PermissionQuestion { marks: Vec::new(), ..question() };
+        assert_eq!(underlined(whole).0, "");
+        let odd = PermissionQuestion {
+            subject: "가\u{1b}[31m; rm 나".into(),
+            marks: vec![(10, 16)],
+            ..question()
+        };
+        assert_eq!(underlined(odd), ("rm 나".to_owned(), "가; rm 나".to_owned()));
     }
 
     #[test]
