@@ -174,7 +174,7 @@ pub struct TalkArgs {
     /// Only these tools, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
-    /// What may be done without asking: ask, edits, full
+    /// What may be done without asking: read, ask, edits, full
     #[arg(long, value_name = "MODE")]
     pub permission: Option<String>,
     /// Text in place of the built-in system prompt

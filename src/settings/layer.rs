@@ -40,7 +40,7 @@ pub struct SettingsLayer {
     pub summarization: SummarizationLayer,
     /// what may be done without asking
     pub permissions: PermissionsLayer,
-    /// programs that watch, change or stop what happens; without effect in this version
+    /// programs that watch, change or stop what happens
     #[schemars(extend("x-needsTrust" = true, "x-adds" = true))]
     pub hooks: Option<Vec<HookLayer>>,
     /// model servers of your own, by group; those of the group `azureOpenAI` are Azure's
@@ -222,7 +222,7 @@ pub struct HardClearLayer {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PermissionsLayer {
-    /// ask before edits and commands, only before commands (`edits`), or never (`full`)
+    /// only read (`read`), ask before edits and commands, only before commands (`edits`), or never (`full`)
     #[schemars(extend("x-needsTrust" = true))]
     pub mode: Option<ModeName>,
     /// what is allowed without asking, as `tool(pattern)`
@@ -238,6 +238,7 @@ pub struct PermissionsLayer {
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum ModeName {
+    Read,
     Ask,
     Edits,
     Full,
@@ -248,13 +249,20 @@ pub enum ModeName {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookLayer {
     /// events that start the program
-    pub events: Vec<EventName>,
-    /// the program and its arguments
     #[schemars(length(min = 1))]
-    pub command: Vec<String>,
+    pub events: Vec<EventName>,
+    /// a line for the shell, or a program with its arguments
+    #[schemars(schema_with = "text_or_texts")]
+    pub command: HookCommandLayer,
+    /// more arguments; a line for the shell gets them as $1, $2 …
+    #[serde(default)]
+    pub args: Option<Vec<String>>,
     /// name for messages; the program's when absent
     #[serde(default)]
     pub name: Option<String>,
+    /// tools whose calls start it, `*` stands for any characters; all when absent
+    #[serde(default)]
+    pub tools: Option<Vec<String>>,
     /// seconds until the program is stopped
     #[serde(default)]
     #[schemars(range(min = 1, max = 3600))]
@@ -262,6 +270,16 @@ pub struct HookLayer {
     /// whether its failure cancels what can be cancelled
     #[serde(default)]
     pub required: Option<bool>,
+}
+
+/// See [`HookLayer::command`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum HookCommandLayer {
+    /// A line for the shell.
+    Line(String),
+    /// A program and its arguments.
+    Program(Vec<String>),
 }
 
 /// The events of SPEC section 6.
@@ -357,6 +375,12 @@ pub struct TimeoutsLayer {
 
 fn text_or_number(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "number"] })
+}
+
+fn text_or_texts(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "array"], "minLength": 1, "minItems": 1, "items": { "type": "string" }
+    })
 }
 
 fn scalars(_: &mut SchemaGenerator) -> Schema {

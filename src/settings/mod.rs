@@ -261,6 +261,8 @@ pub struct PermissionSettings {
 /// See [`PermissionSettings::mode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PermissionMode {
+    /// Reads are free; writes and commands are refused, and their tools are not on offer.
+    Read,
     /// Reads are free; writes and commands ask.
     #[default]
     Ask,
@@ -275,14 +277,28 @@ pub enum PermissionMode {
 pub struct HookSettings {
     /// For messages.
     pub name: String,
-    /// Events that start it, such as `tool_call`.
-    pub events: Vec<String>,
-    /// The program and its arguments; never empty.
-    pub command: Vec<String>,
+    /// Events that start it.
+    pub events: Vec<layer::EventName>,
+    /// What is started.
+    pub command: HookCommand,
+    /// Arguments besides those of `command`.
+    pub args: Vec<String>,
+    /// Names of tools, `*` for any characters: events about other tools do not start it. `None` for
+    /// all tools.
+    pub tools: Option<Vec<String>>,
     /// Seconds until it is stopped.
     pub timeout: u64,
     /// Whether its failure cancels what can be cancelled (F81).
     pub required: bool,
+}
+
+/// See [`HookSettings::command`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookCommand {
+    /// A line for `sh -c`.
+    Line(String),
+    /// A program and its arguments; never empty.
+    Program(Vec<String>),
 }
 
 /// See [`Settings::endpoints`].

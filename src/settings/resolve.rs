@@ -7,15 +7,16 @@ use serde_json::Value;
 
 use super::layer::{
     BranchSummaryLayer, CompactionLayer, ContextPruningLayer, EndpointLayer, FallbackName,
-    HardClearLayer, ModeName, NotifyName, PermissionsLayer, RetainRecentLayer, SettingsLayer,
-    SoftTrimLayer, SummarizationLayer, TerminalLayer, TimeoutsLayer, TriggerLayer,
+    HardClearLayer, HookCommandLayer, HookLayer, ModeName, NotifyName, PermissionsLayer,
+    RetainRecentLayer, SettingsLayer, SoftTrimLayer, SummarizationLayer, TerminalLayer,
+    TimeoutsLayer, TriggerLayer,
 };
 use super::layers::Merged;
 use super::origin::{Origin, SettingsError};
 use super::schema::{Key, leaves};
 use super::{
     BranchSummarySettings, CompactionSettings, ContextPruningSettings, EndpointSettings, Fallback,
-    HookSettings, Notify, PermissionMode, PermissionSettings, RetainRecent, Settings,
+    HookCommand, HookSettings, Notify, PermissionMode, PermissionSettings, RetainRecent, Settings,
     SummarizationSettings, TerminalSettings, Timeouts, Trigger,
 };
 
@@ -304,6 +305,7 @@ impl From<PermissionsLayer> for PermissionSettings {
     fn from(layer: PermissionsLayer) -> Self {
         Self {
             mode: match layer.mode {
+                Some(ModeName::Read) => PermissionMode::Read,
                 Some(ModeName::Ask) | None => PermissionMode::Ask,
                 Some(ModeName::Edits) => PermissionMode::Edits,
                 Some(ModeName::Full) => PermissionMode::Full,
@@ -314,13 +316,22 @@ impl From<PermissionsLayer> for PermissionSettings {
     }
 }
 
-impl From<super::layer::HookLayer> for HookSettings {
-    fn from(layer: super::layer::HookLayer) -> Self {
-        let program = layer.command.first().cloned().unwrap_or_default();
+impl From<HookLayer> for HookSettings {
+    fn from(layer: HookLayer) -> Self {
+        let command = match layer.command {
+            HookCommandLayer::Line(line) => HookCommand::Line(line),
+            HookCommandLayer::Program(words) => HookCommand::Program(words),
+        };
+        let program = match &command {
+            HookCommand::Line(line) => line.clone(),
+            HookCommand::Program(words) => words.first().cloned().unwrap_or_default(),
+        };
         Self {
             name: not_empty(layer.name).unwrap_or(program),
-            events: layer.events.iter().map(word).collect(),
-            command: layer.command,
+            events: layer.events,
+            command,
+            args: layer.args.unwrap_or_default(),
+            tools: layer.tools,
             timeout: layer.timeout.unwrap_or(HOOK_TIMEOUT),
             required: layer.required.unwrap_or_default(),
         }

@@ -20,6 +20,8 @@ pub mod skill;
 pub mod stamps;
 pub mod truncate;
 
+pub(crate) mod process_group;
+
 mod arguments;
 mod bash;
 mod blocking;
@@ -29,7 +31,6 @@ mod find;
 mod grep;
 mod locate;
 mod ls;
-mod process_group;
 mod read;
 mod read_image;
 mod replace_file;
@@ -224,6 +225,12 @@ impl ToolRegistry {
             let wanted = self.wanted.as_ref().is_none_or(|names| names.contains(&spec.name));
             wanted && tool.is_offered()
         })
+    }
+
+    /// Only the tools that only read.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        Self { tools: self.tools.iter().filter(|(_, tool)| tool.parallel()).cloned().collect() }
     }
 
     /// Finds a tool by the name that a model used.

@@ -162,18 +162,23 @@ fn spawn(run: &Run) -> io::Result<(Box<dyn ChildWrapper>, io::PipeReader)> {
         .stdin(Stdio::null())
         .stdout(Stdio::from(OwnedFd::from(writer.try_clone()?)))
         .stderr(Stdio::from(OwnedFd::from(writer)));
-    for (name, value) in QUIET_ENVIRONMENT {
-        command.env(name, value);
-    }
-    for name in TERMINAL_VARIABLES {
-        command.env_remove(name);
-    }
+    keep_quiet(&mut command);
     let mut command = CommandWrap::from(command);
     command.wrap(ProcessSession);
     let child = command.spawn()?;
     // The command holds our copies of the pipe's writing end; with them the pipe would never end.
     drop(command);
     Ok((child, reader))
+}
+
+/// Sets a program's environment so that it neither asks nor looks for the terminal.
+pub(crate) fn keep_quiet(command: &mut Command) {
+    for (name, value) in QUIET_ENVIRONMENT {
+        command.env(name, value);
+    }
+    for name in TERMINAL_VARIABLES {
+        command.env_remove(name);
+    }
 }
 
 /// Variables that keep programs from asking, paging and colouring.

@@ -41,6 +41,17 @@ fn section_12_a_prompt_that_cannot_be_said_ends_with_a_word_and_a_code() {
 }
 
 #[test]
+fn a3_a_run_that_only_reads_reads_and_nothing_else() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("a.txt"), "안녕\n").unwrap();
+    let say = |prompt| regrow(home.path(), &["--permission", "read", "-p", prompt]);
+    assert!(text(&say("read a.txt").stdout).contains("안녕"));
+    say("write b.txt: hello");
+    say("run touch c.txt");
+    assert!(!home.path().join("b.txt").exists() && !home.path().join("c.txt").exists());
+}
+
+#[test]
 fn j8_a_session_that_another_process_writes_is_refused_and_the_program_ends() {
     let (home, id) = home_with_a_session();
     let listed = text(&regrow(home.path(), &["sessions", "--json"]).stdout);

@@ -51,7 +51,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("tool::permission", 3),
     ("tool::*", 4),
     ("hook", 3),
-    ("hook::*", 4),
+    ("hook::external", 4),
     ("agent", 5),
     ("agent_session", 6),
     ("slash", 7),

@@ -31,6 +31,10 @@ mod word;
 
 const OUTSIDE: &str = "outside the workspace";
 
+/// What a model is told of a change or a command while only reading is allowed.
+const ONLY_READING: &str = "This session may only read (permission mode `read`): nothing is changed and no \
+     command is run, whatever rules and answers say. Say what you would do instead";
+
 /// What becomes of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
@@ -92,6 +96,9 @@ pub(super) fn judge_in(
     granted: &SessionGrants,
     place: Place<'_>,
 ) -> Judgement {
+    if settings.mode == PermissionMode::Read && !matches!(effect, Effect::Read { .. }) {
+        return Judgement::Deny { reason: ONLY_READING.to_owned() };
+    }
     let judge = Judge::new(tool, settings, granted, place);
     let judgement = match effect {
         Effect::Read { paths } => judge.reading(paths),
