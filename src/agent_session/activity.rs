@@ -6,11 +6,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::{Navigation, PermissionAnswer};
 use super::event::{ActivityKind, PermissionQuestion, Progress};
-use super::queue::Prompt;
+use super::hooks::Heard;
+use super::making::{Made, Settled};
+use super::queue::{Prompt, Saying};
 use crate::agent::event::{AgentEvent, RoundEnd};
 use crate::compaction::Reason;
 use crate::compaction::plan::CompactionPlan;
-use crate::compaction::summarizer::{Summary, SummaryError};
+use crate::compaction::summarizer::SummaryError;
 use crate::message::BashExecutionMessage;
 use crate::session::tree::NodeIndex;
 
@@ -29,6 +31,13 @@ pub(super) enum Activity {
     Waiting {
         /// Until then.
         until: Instant,
+    },
+    /// Hooks look at prompts before they are said.
+    Hearing {
+        /// Stops it.
+        cancel: CancellationToken,
+        /// The prompts.
+        prompts: Vec<Prompt>,
     },
     /// The summary of a compaction is being made.
     Compacting {
@@ -62,6 +71,7 @@ impl Activity {
         match self {
             Self::Idle | Self::Waiting { .. } => None,
             Self::Round { cancel }
+            | Self::Hearing { cancel, .. }
             | Self::Compacting { cancel, .. }
             | Self::Summarizing { cancel, .. }
             | Self::Shell { cancel } => Some(cancel),
@@ -74,6 +84,7 @@ impl Activity {
             Self::Idle => ActivityKind::Idle,
             Self::Round { .. } => ActivityKind::Answering,
             Self::Waiting { .. } => ActivityKind::Retrying,
+            Self::Hearing { .. } => ActivityKind::Hooks,
             Self::Compacting { .. } => ActivityKind::Compacting,
             Self::Summarizing { .. } => ActivityKind::Summarizing,
             Self::Shell { .. } => ActivityKind::Shell,
@@ -100,7 +111,7 @@ pub(super) enum AfterCompaction {
     /// The turn goes on: the overflowed request again, or the next round.
     Continue,
     /// This prompt, which was held back so that it is not summarised (F43), is said.
-    Say(Vec<Prompt>),
+    Say(Vec<Saying>),
     /// A turn has ended: the queue, or the synthetic prompt.
     TurnEnded,
 }
@@ -135,9 +146,15 @@ pub(super) enum Work {
     /// How far a summary is.
     Progress(Progress),
     /// The summary of a compaction is there, or is not to be had.
-    Compacted(Result<Summary, SummaryError>),
-    /// The summary of a branch is there; `Ok(None)` when there was nothing to summarise.
-    BranchSummarized(Result<Option<Summary>, SummaryError>),
+    Compacted(Result<Made, SummaryError>),
+    /// A move in the tree can be made, with its summary if there is one.
+    BranchSummarized(Result<Settled, SummaryError>),
+    /// Hooks have the word.
+    HooksBegin,
+    /// Hooks are done with what runs; now the rest of it follows.
+    HooksDone,
+    /// Hooks have looked at prompts; `None` when they were stopped.
+    Heard(Option<Vec<Heard>>),
     /// Output of the person's command.
     ShellOutput(String),
     /// The person's command is over.

@@ -116,6 +116,11 @@ pub enum PermissionAnswer {
     Once,
     /// Yes, and whatever the offered rule covers, for the rest of the session.
     Always,
+    /// Yes, but run this command instead.
+    Edited {
+        /// As the person wrote it.
+        command: String,
+    },
     /// No.
     No {
         /// Why, for the model.

@@ -6,13 +6,15 @@ use super::AgentSession;
 use super::activity::{Activity, AfterCompaction, CompactionJob, Work};
 use super::command::SessionCommand;
 use super::event::{CompactionResult, NoticeLevel, SessionEvent};
+use super::making::{Made, OwnPlace};
 use super::queue::Prompt;
 use crate::compaction::breaker::Outcome;
 use crate::compaction::plan::CompactionPlan;
 use crate::compaction::request::carry_request;
-use crate::compaction::summarizer::{CompactionInput, Summary, SummaryError};
+use crate::compaction::summarizer::{CompactionInput, SummaryError};
 use crate::compaction::trigger::{Situation, should_compact};
 use crate::compaction::{CONTINUE_PROMPT, Reason};
+use crate::hook::told::Told;
 use crate::message::Message;
 use crate::session::entry::{CompactionEntry, EntryBody};
 use crate::session::tree::{NodeIndex, NodeKind};
@@ -107,19 +109,15 @@ impl AgentSession {
         instructions: Option<String>,
         then: AfterCompaction,
     ) {
-        let input = self.compaction_input(&plan, instructions);
+        let maker = self.compaction_maker(&plan, reason, instructions);
         let (cancel, reports) = self.begin();
-        let summarizer = self.deps.summarizer.clone();
-        let model = self.model.clone();
-        let session_id = self.store.header().id.clone();
         let token = cancel.clone();
         let news = reports.clone();
         let work = async move {
-            let progress = |progress| news.send(Work::Progress(progress));
             Work::Compacted(tokio::select! {
                 biased;
                 () = token.cancelled() => Err(SummaryError::Cancelled),
-                result = summarizer.compaction(input, &model, &session_id, &progress, &token) => result,
+                made = maker.make(&news, &token) => made,
             })
         };
         Self::spawn_work(reports, work, || {
@@ -132,7 +130,7 @@ impl AgentSession {
         });
     }
 
-    fn compaction_input(
+    pub(super) fn compaction_input(
         &self,
         plan: &CompactionPlan,
         instructions: Option<String>,
@@ -176,16 +174,15 @@ impl AgentSession {
         }
     }
 
-    pub(super) fn compacted(&mut self, result: Result<Summary, SummaryError>) {
+    pub(super) fn compacted(&mut self, result: Result<Made, SummaryError>) {
         let Activity::Compacting { cancel, job } = std::mem::take(&mut self.activity) else {
             return;
         };
         let CompactionJob { reason, plan, then } = *job;
         // The fence: a stop that came while the result was on its way still counts (C24, F32).
         let result = if cancel.is_cancelled() { Err(SummaryError::Cancelled) } else { result };
-        let stored = result.and_then(|summary| {
-            self.store_compaction(&plan, summary).map_err(SummaryError::Failed)
-        });
+        let stored = result
+            .and_then(|made| self.store_compaction(&plan, made).map_err(SummaryError::Failed));
         match stored {
             Ok(result) => {
                 let will_retry = reason == Reason::Overflow;
@@ -197,10 +194,10 @@ impl AgentSession {
             Err(SummaryError::Cancelled) => {
                 self.end_compaction(reason, None, true, false, None);
                 let held_back = match then {
-                    AfterCompaction::Say(prompts) => prompts,
+                    AfterCompaction::Say(sayings) => sayings,
                     _ => Vec::new(),
                 };
-                self.return_queue(held_back);
+                self.return_queue(held_back.into_iter().map(|saying| saying.prompt).collect());
                 self.become_idle();
             }
             Err(error) => {
@@ -214,17 +211,13 @@ impl AgentSession {
     fn store_compaction(
         &mut self,
         plan: &CompactionPlan,
-        summary: Summary,
+        made: Made,
     ) -> Result<CompactionResult, String> {
-        let reader = self.reader();
-        let text = carry_request(&summary.text, self.request_text(plan).as_deref());
+        let plan = self.still_valid(plan, made.own.as_ref())?;
+        let Made { summary, own, preserve_data } = made;
+        let text = carry_request(&summary.text, self.request_text(&plan).as_deref());
         let (first_kept, before, kept) = {
-            let tree = reader.tree();
-            if tree.leaf() != Some(plan.leaf) {
-                return Err(
-                    "the conversation moved on while the summary was made; it was discarded".into(),
-                );
-            }
+            let tree = self.store.reader().tree();
             let sum = |nodes: &[NodeIndex]| {
                 nodes.iter().map(|index| u64::from(tree.node(*index).tokens)).sum::<u64>()
             };
@@ -237,26 +230,52 @@ impl AgentSession {
                 "the summary would not make the context smaller (about {before} tokens before, {after} after)"
             ));
         }
+        let tokens_before = own.as_ref().map_or(plan.tokens_before, |own| own.tokens_before);
         let body = EntryBody::Compaction(CompactionEntry {
             summary: text,
             short_summary: summary.short.clone(),
             first_kept_entry_id: first_kept,
-            tokens_before: plan.tokens_before,
-            details: Some(with_usage(summary.details, &summary.usage)),
-            preserve_data: None,
-            from_extension: None,
+            tokens_before,
+            details: match &own {
+                Some(own) => own.details.clone(),
+                None => Some(with_usage(summary.details, &summary.usage)),
+            },
+            preserve_data,
+            from_extension: own.as_ref().map(|_| true),
         });
         let entry = self.append(body).ok_or("the summary could not be written")?;
         self.sync();
+        self.tell_hooks(|_| Told::session_compact(&entry, own.is_some()));
         Ok(CompactionResult {
             entry_id: entry.id.clone(),
-            tokens_before: plan.tokens_before,
+            tokens_before,
             tokens_after: self.tokens_now().0,
             short_summary: summary.short,
             summarized: plan.summarize.len() + plan.turn_prefix.len(),
             kept: plan.kept.len(),
             extractive: summary.extractive,
         })
+    }
+
+    /// The plan that is carried out: void when the leaf is another one now, and with the cut of a
+    /// hook that has made the compaction.
+    fn still_valid(
+        &self,
+        plan: &CompactionPlan,
+        own: Option<&OwnPlace>,
+    ) -> Result<CompactionPlan, String> {
+        let tree = self.store.reader().tree();
+        if tree.leaf() != Some(plan.leaf) {
+            return Err(
+                "the conversation moved on while the summary was made; it was discarded".into()
+            );
+        }
+        match own.and_then(|own| tree.find(&own.first_kept)) {
+            Some(first_kept) if first_kept != plan.first_kept => plan
+                .kept_from(&tree, first_kept)
+                .ok_or_else(|| "the entry that a hook wants to keep from is gone".into()),
+            _ => Ok(plan.clone()),
+        }
     }
 
     /// What the person asked last, when the cut leaves it behind (C14).
@@ -296,7 +315,7 @@ impl AgentSession {
                 let asks = self.turn.answer_text().trim_end().ends_with(['?', '？', '؟']);
                 let goes_on = self.deps.settings.compaction.auto_continue && !asks;
                 if self.queue.is_empty() && goes_on && self.turn.continue_once() {
-                    self.say_now(vec![Prompt::text(CONTINUE_PROMPT)]);
+                    self.say_now(vec![Prompt::text(CONTINUE_PROMPT).into()]);
                 } else {
                     self.deliver_or_rest();
                 }

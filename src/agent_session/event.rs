@@ -173,6 +173,8 @@ pub enum ActivityKind {
     Summarizing,
     /// Running the person's own command.
     Shell,
+    /// Waiting for hooks.
+    Hooks,
 }
 
 /// A question for permission (A3).
@@ -194,6 +196,8 @@ pub struct PermissionQuestion {
     pub note: Option<String>,
     /// What *always* would allow, in words: `cargo build*`, `edits in this folder`.
     pub rule: String,
+    /// Whether the subject is a command that may be answered with another one.
+    pub editable: bool,
 }
 
 /// What a compaction stored.

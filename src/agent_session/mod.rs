@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::compaction::breaker::Breaker;
 use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
+use crate::hook::chain::Hooks;
+use crate::hook::told::Told;
 use crate::ids::Stamper;
 use crate::message::Message;
 use crate::prompt::source::PromptSource;
@@ -32,7 +34,7 @@ use crate::tool::ToolRegistry;
 use crate::tool::permission::SessionGrants;
 use activity::{Activity, Work};
 use command::{PermissionAnswer, SessionCommand};
-use event::{NoticeLevel, SessionEvent};
+use event::{ActivityKind, NoticeLevel, SessionEvent};
 use queue::Queue;
 
 mod activity;
@@ -40,6 +42,8 @@ pub mod command;
 mod compact;
 pub mod event;
 mod gauge;
+mod hooks;
+mod making;
 mod navigate;
 mod next_step;
 mod permission;
@@ -91,6 +95,8 @@ pub struct SessionDeps {
     pub estimator: Estimator,
     /// The folder in which new sessions are made.
     pub session_dir: PathBuf,
+    /// Who watches, in order (SPEC section 6).
+    pub hooks: Hooks,
 }
 
 /// A session in motion. See the module's page.
@@ -120,6 +126,8 @@ pub struct AgentSession {
     questions: Vec<(u64, oneshot::Sender<PermissionAnswer>)>,
     next_question: u64,
 
+    /// Hooks that are told of what has happened, behind what runs.
+    telling: hooks::Telling,
     epoch: u64,
     work_sender: mpsc::UnboundedSender<(u64, Work)>,
     work: mpsc::UnboundedReceiver<(u64, Work)>,
@@ -177,6 +185,7 @@ impl AgentSession {
             after_stop: None,
             questions: Vec::new(),
             next_question: 1,
+            telling: hooks::Telling::default(),
             epoch: 0,
             work_sender,
             work,
@@ -191,6 +200,9 @@ impl AgentSession {
     pub async fn run(mut self, commands: Commands) {
         let Commands(mut commands) = commands;
         let mut shell_is_there = true;
+        self.tell_hooks(|session| {
+            Told::session_start(if session.leaf().is_some() { "resume" } else { "startup" })
+        });
         while !self.ended {
             let alarm = match &self.activity {
                 Activity::Waiting { until } => Some(*until),
@@ -212,6 +224,8 @@ impl AgentSession {
                 () = sleep_until(alarm) => self.try_again(),
             }
         }
+        self.tell_hooks(|_| Told::session_shutdown("quit"));
+        self.farewell(&mut commands).await;
         self.tell(SessionEvent::Ended);
     }
 
@@ -249,6 +263,9 @@ impl AgentSession {
             Work::Agent(event) => self.agent_event(event),
             Work::RoundEnded(end) => self.round_ended(end),
             Work::Ask { question, reply } => self.ask(question, reply),
+            Work::HooksBegin => self.tell(SessionEvent::Activity { kind: ActivityKind::Hooks }),
+            Work::HooksDone => self.tell(SessionEvent::Activity { kind: self.activity.kind() }),
+            Work::Heard(heard) => self.heard(heard),
             Work::Progress(progress) => self.tell(SessionEvent::Progress(progress)),
             Work::Compacted(result) => self.compacted(result),
             Work::BranchSummarized(result) => self.branch_summarized(result),
@@ -271,6 +288,7 @@ impl AgentSession {
     /// Nothing runs any more. A command that waited for this is done now.
     fn become_idle(&mut self) {
         self.epoch += 1;
+        self.close_turn();
         self.drop_questions();
         self.set_activity(Activity::Idle);
         if let Some(command) = self.after_stop.take() {
@@ -314,6 +332,7 @@ impl AgentSession {
     /// Stops whatever runs (I7). The work itself reports its end, promptly; a wait just ends.
     fn abort(&mut self) {
         self.after_stop = None;
+        self.telling.stop();
         self.stop();
     }
 

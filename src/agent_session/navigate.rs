@@ -7,9 +7,11 @@ use super::activity::{Activity, NavigationJob, Work};
 use super::command::{Navigation, SessionCommand, SummaryChoice};
 use super::compact::with_usage;
 use super::event::{NoticeLevel, SessionEvent};
+use super::making::{MadeBranch, Settled};
 use crate::compaction::branch::{collect_entries_for_branch_summary, prepare_branch_entries};
-use crate::compaction::extractive::extract_branch;
-use crate::compaction::summarizer::{BranchInput, BranchInstructions, Summary, SummaryError};
+use crate::compaction::summarizer::{BranchInput, BranchInstructions, SummaryError};
+use crate::hook::EventName;
+use crate::hook::told::Told;
 use crate::ids::EntryId;
 use crate::message::Message;
 use crate::session::entry::{BranchSummaryEntry, EntryBody, LEAF_MARK};
@@ -45,18 +47,18 @@ impl AgentSession {
             self.notice(NoticeLevel::Info, "you are here already");
             return;
         }
-        if navigation.summary == SummaryChoice::None || destination.leaf == old_leaf {
-            self.finish_plain(&navigation, destination);
-            return;
-        }
-        let input = self.branch_input(old_leaf, destination.leaf, &navigation.summary);
+        let summarizes = navigation.summary != SummaryChoice::None && destination.leaf != old_leaf;
         let job = NavigationJob {
             navigation,
             old_leaf,
             new_leaf: destination.leaf,
             editor: destination.editor,
         };
-        self.summarize_branch(job, input);
+        if summarizes || self.hooks_want(EventName::SessionBeforeTree) {
+            self.settle_navigation(job);
+        } else {
+            self.finish_plain(job);
+        }
     }
 
     /// B6: a user message or custom message is taken back into the editor, anything else is gone to.
@@ -78,25 +80,33 @@ impl AgentSession {
         Destination { leaf: parent, editor: Some(text.unwrap_or_default()) }
     }
 
-    fn finish_plain(&mut self, navigation: &Navigation, destination: Destination) {
-        let label = navigation.label.clone();
-        self.move_leaf(destination.leaf, destination.editor);
-        if label.is_some() {
-            self.label(navigation.target.clone(), label);
+    fn finish_plain(&mut self, job: NavigationJob) {
+        let NavigationJob { navigation, old_leaf, new_leaf, editor } = job;
+        if self.has_moved_on(old_leaf, &navigation.target) {
+            return;
+        }
+        if !self.move_leaf(new_leaf, editor) {
+            return;
+        }
+        let [left, leaf] = [old_leaf, new_leaf].map(|leaf| self.speaking_id(leaf));
+        self.tell_hooks(|_| Told::session_tree(leaf.as_ref(), left.as_ref(), None, false));
+        if navigation.label.is_some() {
+            self.label(navigation.target, navigation.label);
         }
     }
 
     /// Moves the leaf without a summary and marks the place in the file (J6), so that a reopened
-    /// session stands there too.
-    pub(super) fn move_leaf(&mut self, leaf: Option<NodeIndex>, editor: Option<String>) {
+    /// session stands there too. `false`, after a notice, when it could not be marked.
+    pub(super) fn move_leaf(&mut self, leaf: Option<NodeIndex>, editor: Option<String>) -> bool {
         if leaf != self.leaf() {
             let mark = EntryBody::Custom { custom_type: LEAF_MARK.to_owned(), data: None };
             if self.append_at(leaf, mark).is_none() {
-                return;
+                return false;
             }
             self.sync();
         }
         self.moved(leaf, editor);
+        true
     }
 
     fn moved(&mut self, leaf: Option<NodeIndex>, editor: Option<String>) {
@@ -106,7 +116,7 @@ impl AgentSession {
         self.show_gauge();
     }
 
-    fn branch_input(
+    pub(super) fn branch_input(
         &self,
         old_leaf: Option<NodeIndex>,
         new_leaf: Option<NodeIndex>,
@@ -165,24 +175,17 @@ impl AgentSession {
         }
     }
 
-    fn summarize_branch(&mut self, job: NavigationJob, input: BranchInput) {
+    /// Lets hooks have their say and makes the summary, if there is to be one.
+    fn settle_navigation(&mut self, job: NavigationJob) {
+        let maker = self.branch_maker(&job);
         let (cancel, reports) = self.begin();
-        let summarizer = self.deps.summarizer.clone();
-        let model = self.model.clone();
-        let session_id = self.store.header().id.clone();
         let token = cancel.clone();
-        let without_model = job.navigation.summary == SummaryChoice::Extractive;
         let news = reports.clone();
         let work = async move {
-            let progress = |progress| news.send(Work::Progress(progress));
-            if without_model {
-                let summary = (!input.messages.is_empty()).then(|| extract_branch(&input));
-                return Work::BranchSummarized(Ok(summary));
-            }
             Work::BranchSummarized(tokio::select! {
                 biased;
                 () = token.cancelled() => Err(SummaryError::Cancelled),
-                result = summarizer.branch(input, &model, &session_id, &progress, &token) => result,
+                settled = maker.make(&news, &token) => settled,
             })
         };
         Self::spawn_work(reports, work, || {
@@ -191,16 +194,23 @@ impl AgentSession {
         self.set_activity(Activity::Summarizing { cancel, job: Box::new(job) });
     }
 
-    pub(super) fn branch_summarized(&mut self, result: Result<Option<Summary>, SummaryError>) {
+    pub(super) fn branch_summarized(&mut self, result: Result<Settled, SummaryError>) {
         let Activity::Summarizing { cancel, job } = std::mem::take(&mut self.activity) else {
             return;
         };
+        let mut job = *job;
         let result = if cancel.is_cancelled() { Err(SummaryError::Cancelled) } else { result };
         match result {
-            Ok(Some(summary)) => self.branch_with_summary(*job, summary),
-            Ok(None) => {
-                let destination = Destination { leaf: job.new_leaf, editor: job.editor };
-                self.finish_plain(&job.navigation, destination);
+            Ok(Settled::Stopped(cancelled)) => {
+                self.complain(format!("{cancelled}; you are where you were"));
+                self.end_navigation(job.navigation.target, true, None);
+            }
+            Ok(Settled::Goes { summary, label }) => {
+                job.navigation.label = label;
+                match summary {
+                    Some(summary) => self.branch_with_summary(job, summary),
+                    None => self.finish_plain(job),
+                }
             }
             Err(SummaryError::Cancelled) => self.end_navigation(job.navigation.target, true, None),
             Err(error) => {
@@ -211,28 +221,25 @@ impl AgentSession {
         self.deliver_or_rest();
     }
 
-    fn end_navigation(&mut self, target: EntryId, aborted: bool, error: Option<String>) {
+    fn end_navigation(&self, target: EntryId, aborted: bool, error: Option<String>) {
         self.tell(SessionEvent::NavigationEnded { target, aborted, error });
     }
 
     /// Appends the summary as a child of the new leaf (B5).
-    fn branch_with_summary(&mut self, job: NavigationJob, summary: Summary) {
-        if self.leaf() != job.old_leaf {
-            let words = "the conversation moved on while the summary was made; it was discarded";
-            self.end_navigation(job.navigation.target, false, Some(words.to_owned()));
+    fn branch_with_summary(&mut self, job: NavigationJob, made: MadeBranch) {
+        if self.has_moved_on(job.old_leaf, &job.navigation.target) {
             return;
         }
-        let from_id = {
-            let tree = self.store.reader().tree();
-            job.old_leaf
-                .and_then(|leaf| speaking(&tree, leaf))
-                .map(|leaf| tree.node(leaf).id.clone())
-        };
+        let MadeBranch { summary, from_extension } = made;
+        let left = self.speaking_id(job.old_leaf);
         let body = EntryBody::BranchSummary(BranchSummaryEntry {
-            from_id: from_id.unwrap_or_else(|| EntryId::new("root")),
+            from_id: left.clone().unwrap_or_else(|| EntryId::new("root")),
             summary: summary.text,
-            details: Some(with_usage(summary.details, &summary.usage)),
-            from_extension: None,
+            details: match from_extension {
+                true => Some(summary.details).filter(|details| !details.is_null()),
+                false => Some(with_usage(summary.details, &summary.usage)),
+            },
+            from_extension: from_extension.then_some(true),
         });
         let Some(entry) = self.append_at(job.new_leaf, body) else {
             let words = "the summary could not be written";
@@ -242,9 +249,28 @@ impl AgentSession {
         self.sync();
         let leaf = self.leaf();
         self.moved(leaf, job.editor);
+        self.tell_hooks(|_| {
+            Told::session_tree(Some(&entry.id), left.as_ref(), Some(&entry), from_extension)
+        });
         if job.navigation.label.is_some() {
             self.label(entry.id.clone(), job.navigation.label);
         }
+    }
+
+    /// Whether the leaf is another one than when the move began; then it does not take place.
+    fn has_moved_on(&self, old_leaf: Option<NodeIndex>, target: &EntryId) -> bool {
+        let moved_on = self.leaf() != old_leaf;
+        if moved_on {
+            let words = "the conversation moved on while the summary was made; it was discarded";
+            self.end_navigation(target.clone(), false, Some(words.to_owned()));
+        }
+        moved_on
+    }
+
+    /// The id of the entry that a leaf stands for.
+    pub(super) fn speaking_id(&self, leaf: Option<NodeIndex>) -> Option<EntryId> {
+        let tree = self.store.reader().tree();
+        leaf.and_then(|leaf| speaking(&tree, leaf)).map(|leaf| tree.node(leaf).id.clone())
     }
 }
 

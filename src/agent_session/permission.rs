@@ -2,16 +2,17 @@
 //! (SPEC A3).
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::activity::Work;
 use super::command::PermissionAnswer;
 use super::event::{PermissionQuestion, SessionEvent};
 use super::{AgentSession, Attendance, Reports};
-use crate::agent::tool_calls::{Gate, GateAnswer, STOPPED};
+use crate::agent::tool_calls::{Change, Gate, GateAnswer, STOPPED};
 use crate::message::ToolCall;
 use crate::settings::PermissionSettings;
 use crate::tool::Effect;
@@ -30,11 +31,7 @@ struct RuledGate {
 impl Gate for RuledGate {
     fn ask<'a>(&'a self, call: &'a ToolCall, effect: Effect) -> BoxFuture<'a, GateAnswer> {
         Box::pin(async move {
-            let judgement = {
-                let grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
-                check(&effect, &call.name, &self.workspace, &self.settings, &grants)
-            };
-            match judgement {
+            match self.judge(call, &effect) {
                 Judgement::Allow => GateAnswer::Allowed,
                 Judgement::Deny { reason } => GateAnswer::Refused(reason),
                 Judgement::Ask { .. } if self.attendance == Attendance::Unattended => {
@@ -53,23 +50,50 @@ impl Gate for RuledGate {
                         diff,
                         note,
                         rule: rule.to_string(),
+                        editable: matches!(effect, Effect::Command { .. }),
                     };
                     let (reply, answer) = oneshot::channel();
                     self.reports.send(Work::Ask { question, reply });
                     match answer.await {
                         Ok(PermissionAnswer::Once) => GateAnswer::Allowed,
                         Ok(PermissionAnswer::Always) => {
-                            let mut grants =
-                                self.grants.lock().unwrap_or_else(PoisonError::into_inner);
-                            grants.grant(rule);
+                            self.grants().grant(rule);
                             GateAnswer::Allowed
                         }
+                        Ok(PermissionAnswer::Edited { command }) => self.edited(call, command),
                         Ok(PermissionAnswer::No { reason }) => GateAnswer::Refused(refusal(reason)),
                         Err(_) => GateAnswer::Refused(STOPPED.to_owned()),
                     }
                 }
             }
         })
+    }
+}
+
+impl RuledGate {
+    fn grants(&self) -> MutexGuard<'_, SessionGrants> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judge(&self, call: &ToolCall, effect: &Effect) -> Judgement {
+        check(effect, &call.name, &self.workspace, &self.settings, &self.grants())
+    }
+
+    /// The person has written another command: it needs no more questions, but a rule that forbids it
+    /// wins over everything.
+    fn edited(&self, call: &ToolCall, command: String) -> GateAnswer {
+        let effect = Effect::Command { command: command.clone() };
+        if let Judgement::Deny { reason } = self.judge(call, &effect) {
+            return GateAnswer::Refused(reason);
+        }
+        let mut arguments = call.arguments.clone();
+        if let Value::Object(fields) = &mut arguments {
+            // The other name under which the command may have come.
+            fields.remove("cmd");
+            fields.insert("command".to_owned(), Value::String(command.clone()));
+        }
+        let note = format!("The user changed this command before it ran: {command}");
+        GateAnswer::Changed(Change { arguments, note })
     }
 }
 

@@ -33,6 +33,21 @@ impl Prompt {
     }
 }
 
+/// A prompt on its way into the conversation, with what hooks have added to it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Saying {
+    /// What the person said.
+    pub(super) prompt: Prompt,
+    /// Texts for the model, in order.
+    pub(super) added: Vec<String>,
+}
+
+impl From<Prompt> for Saying {
+    fn from(prompt: Prompt) -> Self {
+        Self { prompt, added: Vec::new() }
+    }
+}
+
 /// Two lines of waiting prompts: those that steer the running turn and those for afterwards.
 #[derive(Debug, Clone, Default)]
 pub struct Queue {

@@ -200,6 +200,7 @@ impl AgentSession {
         Hands {
             tools: self.deps.tools.clone(),
             gate: self.gate(reports),
+            watch: self.call_watch(),
             cwd: self.store.header().cwd.clone().into(),
             max_result_tokens: self.window / 4,
             steer: self.steer.subscribe(),

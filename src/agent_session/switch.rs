@@ -6,6 +6,7 @@ use super::AgentSession;
 use super::command::{SessionCommand, SwitchTo};
 use super::event::{NoticeLevel, SessionEvent};
 use super::turn::TurnState;
+use crate::hook::told::Told;
 use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::session::context::build_session_context;
@@ -136,10 +137,18 @@ impl AgentSession {
         if self.stop_first(SessionCommand::Switch(to.clone())) {
             return;
         }
+        let how = match &to {
+            SwitchTo::New => "new",
+            SwitchTo::Open(_) => "resume",
+            SwitchTo::Fork(_) => "fork",
+            SwitchTo::Clone => "clone",
+        };
         match self.open_other(to) {
             Ok(Opened { store, warnings }) => {
                 self.sync();
+                self.tell_hooks(|_| Told::session_shutdown(how));
                 self.store = store;
+                self.tell_hooks(|_| Told::session_start(how));
                 self.turn = TurnState::default();
                 // Permissions and figures belong to the session that was left (A3).
                 self.grants = Arc::default();

@@ -8,12 +8,13 @@ use super::activity::{Activity, AfterCompaction, Work};
 use super::command::Delivery;
 use super::event::{ActivityKind, NoticeLevel, SessionEvent};
 use super::next_step::{Circumstances, NextStep, RoundOutcome, next_step};
-use super::queue::Prompt;
+use super::queue::{Prompt, Saying};
 use super::{AgentSession, chain};
 use crate::agent::event::{AgentEvent, RoundEnd};
 use crate::agent::round::Round;
 use crate::compaction::Reason;
 use crate::compaction::overflow;
+use crate::hook::EventName;
 use crate::message::{AssistantMessage, Message, StopReason};
 use crate::provider::failure::blames_an_image;
 use crate::provider::retry::RetryDecision;
@@ -40,6 +41,8 @@ pub(super) struct TurnState {
     pub(super) newest_image: Option<NodeIndex>,
     /// The part of `estimate` that is reasoning.
     pub(super) thinking: u64,
+    /// Something was said, and its end was not told yet.
+    pub(super) open: bool,
 }
 
 impl TurnState {
@@ -77,33 +80,49 @@ impl AgentSession {
         }
     }
 
-    /// Begins a turn. A context that is over the trigger is compacted first, without these prompts,
-    /// so that they stay verbatim (C3, F43).
+    /// Begins a turn. Hooks hear the prompts first.
     pub(super) fn say(&mut self, prompts: Vec<Prompt>) {
+        self.close_turn();
         self.turn = TurnState::default();
-        let weigh = |prompt: &Prompt| {
-            let message = Message::User(prompt.clone().into_message(0));
-            u64::from(self.deps.estimator.message(&message))
-        };
-        let extra = prompts.iter().map(weigh).sum();
-        if self.compaction_due(extra) {
-            self.compact_by_itself(Reason::Threshold, AfterCompaction::Say(prompts));
+        if self.hooks_want(EventName::BeforePrompt) {
+            self.let_hooks_hear(prompts);
         } else {
-            self.say_now(prompts);
+            self.say_heard(prompts.into_iter().map(Saying::from).collect());
         }
     }
 
-    /// Appends the prompts and asks the model.
-    pub(super) fn say_now(&mut self, prompts: Vec<Prompt>) {
-        let mut prompts = std::collections::VecDeque::from(prompts);
-        while let Some(prompt) = prompts.front().cloned() {
+    /// Says what hooks have let pass. A context that is over the trigger is compacted first, without
+    /// these prompts, so that they stay verbatim (C3, F43).
+    pub(super) fn say_heard(&mut self, sayings: Vec<Saying>) {
+        let weigh = |saying: &Saying| {
+            let message = Message::User(saying.prompt.clone().into_message(0));
+            let added = saying.added.iter().map(|text| u64::from(self.deps.estimator.text(text)));
+            u64::from(self.deps.estimator.message(&message)) + added.sum::<u64>()
+        };
+        let extra = sayings.iter().map(weigh).sum();
+        if self.compaction_due(extra) {
+            self.compact_by_itself(Reason::Threshold, AfterCompaction::Say(sayings));
+        } else {
+            self.say_now(sayings);
+        }
+    }
+
+    /// Appends the prompts, and what hooks have added to each, and asks the model.
+    pub(super) fn say_now(&mut self, sayings: Vec<Saying>) {
+        let mut sayings = std::collections::VecDeque::from(sayings);
+        while let Some(Saying { prompt, added }) = sayings.front().cloned() {
             let message = prompt.into_message(self.deps.stamper.now().as_millis());
             if self.append(EntryBody::Message { message: Message::User(message) }).is_none() {
-                self.return_queue(prompts.into());
+                self.return_queue(sayings.into_iter().map(|saying| saying.prompt).collect());
                 self.become_idle();
                 return;
             }
-            prompts.pop_front();
+            sayings.pop_front();
+            self.turn.open = true;
+            if !added.is_empty() {
+                // One that cannot be written is told, and no reason to leave the prompt unanswered.
+                self.append(super::hooks::addition(added));
+            }
         }
         // J7: a user message is on disk before a model hears of it.
         self.sync();

@@ -37,6 +37,28 @@ pub struct CompactionPlan {
 }
 
 impl CompactionPlan {
+    /// The same with another beginning of the kept tail, as a hook may ask for; `None` when that is
+    /// not on the path.
+    #[must_use]
+    pub fn kept_from(&self, tree: &SessionTree, first_kept: NodeIndex) -> Option<Self> {
+        let outline = build_session_context(tree, Some(self.leaf));
+        let scene = Scene::new(tree, &outline, tree.path(Some(self.leaf)));
+        let cut = scene.path.iter().position(|index| *index == first_kept)?;
+        let kept = scene.path[cut..].to_vec();
+        let history = scene.messages(scene.start.min(cut), cut);
+        let earlier = scene.kept_before().iter().copied();
+        let goes = |index: &NodeIndex| cut >= scene.start || !kept.contains(index);
+        Some(Self {
+            first_kept,
+            is_split_turn: false,
+            summarize: earlier.filter(goes).chain(history).collect(),
+            turn_prefix: Vec::new(),
+            kept,
+            request: scene.request_before(cut),
+            ..self.clone()
+        })
+    }
+
     /// Estimated tokens that leave the context: what is summarised, the summary before included,
     /// less the request that comes back verbatim. The new summary must be smaller (C19).
     #[must_use]

@@ -87,6 +87,12 @@ impl Hooks {
         Self { hooks: hooks.into() }
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
     /// Whether any hook wants such an event.
     #[must_use]
     pub fn want(&self, event: EventName, tool: Option<&str>) -> bool {

@@ -20,9 +20,6 @@ pub const PROJECT_FOLDER: &str = ".regrow";
 /// Largest settings file that is read.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Keys that are checked and shown although this version does nothing with them, and what to do instead.
-const WITHOUT_EFFECT: &[(&str, &str)] = &[("hooks", "no program is started")];
-
 /// Where settings are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
@@ -114,17 +111,7 @@ fn load_with(
     }
     let merged = Merged::of(layers);
     let settings = resolve(&merged)?;
-    notices.extend(without_effect(&merged));
     Ok(Resolved { settings, shown: show(&merged), files, withheld, notices })
-}
-
-/// A sentence for each key that somebody set and that has no effect: silence would be a promise.
-fn without_effect(merged: &Merged) -> impl Iterator<Item = String> {
-    WITHOUT_EFFECT.iter().filter_map(|(block, instead)| {
-        let mut set = merged.iter().filter(|(key, ..)| key.names()[0] == *block);
-        let (_, _, origin) = set.next()?;
-        Some(format!("{origin}: `{block}` has no effect in this version: {instead}"))
-    })
 }
 
 /// The environment for [`load`]. Variables that are no text cannot be settings and are left out.
@@ -475,20 +462,6 @@ mod tests {
         let loaded = machine.load().unwrap();
         assert_eq!(loaded.settings.permissions.mode, crate::settings::PermissionMode::Full);
         assert!(loaded.withheld.is_empty() && loaded.notices.is_empty());
-    }
-
-    #[test]
-    fn g1_what_has_no_effect_is_said() {
-        let machine = machine();
-        machine.put("config/settings.yaml", "hooks: [{events: [tool_call], command: [./guard]}]\n");
-        let notices = machine.load().unwrap().notices;
-        assert_eq!(notices.len(), 1);
-        assert!(
-            notices[0].ends_with(
-                "settings.yaml:1:8: `hooks` has no effect in this version: no program is started"
-            ),
-            "{notices:?}"
-        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 
 mod commands;
+mod hooks;
 mod library;
 mod live;
 mod log;

@@ -277,6 +277,7 @@ pub(super) fn make_session(
         PermissionMode::Ask | PermissionMode::Edits | PermissionMode::Full => tools,
     };
     let summarizer = Arc::new(Summarizer::new(registry.clone(), settings.clone(), estimator));
+    let hooks = super::hooks::configured(&settings);
     let deps = SessionDeps {
         providers: registry.clone(),
         tools,
@@ -293,6 +294,7 @@ pub(super) fn make_session(
         attendance,
         estimator,
         session_dir,
+        hooks,
     };
     let (mut session, commands, handle) =
         AgentSession::new(deps, store, warnings, model.clone(), thinking);

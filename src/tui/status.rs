@@ -101,6 +101,7 @@ impl Status {
             ActivityKind::Compacting => "summarising",
             ActivityKind::Summarizing => "summarising the branch",
             ActivityKind::Shell => "running your command",
+            ActivityKind::Hooks => "running hooks",
         }
         .to_owned();
     }

@@ -11,7 +11,6 @@
 
 mod command_line;
 mod extend;
-mod hooks;
 mod protocols;
 mod providers;
 mod readme;

@@ -26,8 +26,26 @@ enum Writing {
     Nothing,
     /// Why not.
     Reason(Editor),
+    /// Another command.
+    Command(Editor),
     /// What to do instead.
     Instead(Editor),
+}
+
+impl Writing {
+    const fn editor(&self) -> Option<&Editor> {
+        match self {
+            Self::Nothing => None,
+            Self::Reason(editor) | Self::Command(editor) | Self::Instead(editor) => Some(editor),
+        }
+    }
+
+    const fn editor_mut(&mut self) -> Option<&mut Editor> {
+        match self {
+            Self::Nothing => None,
+            Self::Reason(editor) | Self::Command(editor) | Self::Instead(editor) => Some(editor),
+        }
+    }
 }
 
 /// See the module.
@@ -63,10 +81,12 @@ impl PermissionOverlay {
             }
             KeyCode::Char('e' | 'E') => {
                 let mut editor = Editor::default();
-                if self.question.diff.is_none() {
+                self.writing = if self.question.editable {
                     editor.set_text(&self.question.subject);
-                }
-                self.writing = Writing::Instead(editor);
+                    Writing::Command(editor)
+                } else {
+                    Writing::Instead(editor)
+                };
                 Outcome::Consumed
             }
             KeyCode::Esc => {
@@ -90,9 +110,7 @@ impl PermissionOverlay {
     }
 
     fn writing_key(&mut self, key: KeyEvent) -> Outcome {
-        let (Writing::Reason(editor) | Writing::Instead(editor)) = &mut self.writing else {
-            return Outcome::Ignored;
-        };
+        let Some(editor) = self.writing.editor_mut() else { return Outcome::Ignored };
         match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
             (KeyCode::Esc, _) => return self.leave_writing(),
             (KeyCode::Enter, _) => return self.send_writing(),
@@ -128,23 +146,30 @@ impl PermissionOverlay {
     }
 
     fn send_writing(&mut self) -> Outcome {
-        let text = match &self.writing {
-            Writing::Reason(editor) | Writing::Instead(editor) => editor.text().trim().to_owned(),
-            Writing::Nothing => return Outcome::Ignored,
-        };
-        let reason = match (&self.writing, text.is_empty()) {
-            (_, true) => None,
-            (Writing::Instead(_), false) if text == self.question.subject => {
-                return Outcome::Close(self.answer(PermissionAnswer::Once));
+        let Some(editor) = self.writing.editor() else { return Outcome::Ignored };
+        let text = editor.text().trim().to_owned();
+        let filled = Some(text).filter(|text| !text.is_empty());
+        let answer = match (&self.writing, filled) {
+            // Nothing is no command.
+            (Writing::Command(_), None) => return Outcome::Consumed,
+            (Writing::Command(_), Some(text)) if text == self.question.subject.trim() => {
+                PermissionAnswer::Once
             }
-            (Writing::Instead(_), false) => Some(format!("Do this instead: {text}")),
-            (_, false) => Some(text),
+            (Writing::Command(_), Some(command)) => PermissionAnswer::Edited { command },
+            (Writing::Instead(_), Some(text)) => {
+                PermissionAnswer::No { reason: Some(format!("Do this instead: {text}")) }
+            }
+            (_, reason) => PermissionAnswer::No { reason },
         };
-        Outcome::Close(self.answer(PermissionAnswer::No { reason }))
+        Outcome::Close(self.answer(answer))
     }
 
     fn title(&self, theme: &Theme) -> Line<'static> {
-        let wants = if self.question.diff.is_some() { "wants to change" } else { "wants to run" };
+        let wants = match (&self.question.diff, self.question.editable) {
+            (Some(_), _) => "wants to change",
+            (None, true) => "wants to run",
+            (None, false) => "wants to use",
+        };
         let mut spans = vec![
             Span::styled(format!("  {}", one_line(&self.question.tool)), theme.heading),
             Span::raw(format!(" {wants}")),
@@ -202,7 +227,7 @@ impl PermissionOverlay {
                 ("y", "once"),
                 ("a", &always),
                 ("n", "no"),
-                ("e", "something else…"),
+                ("e", if self.question.editable { "edit it first…" } else { "something else…" }),
                 ("esc", "no, and say why…"),
             ],
             Writing::Reason(_) => [
@@ -212,6 +237,9 @@ impl PermissionOverlay {
                 ("", ""),
                 ("", ""),
             ],
+            Writing::Command(_) => {
+                [("enter", "run this"), ("esc", "back"), ("", ""), ("", ""), ("", "")]
+            }
             Writing::Instead(_) => {
                 [("enter", "say this instead"), ("esc", "back"), ("", ""), ("", ""), ("", "")]
             }
@@ -255,7 +283,7 @@ impl Overlay for PermissionOverlay {
     }
 
     fn paste(&mut self, text: &str) -> Outcome {
-        if let Writing::Reason(editor) | Writing::Instead(editor) = &mut self.writing {
+        if let Some(editor) = self.writing.editor_mut() {
             editor.paste(text);
         }
         Outcome::Consumed
@@ -274,12 +302,7 @@ impl Overlay for PermissionOverlay {
         let columns = usize::from(screen.width);
         let body = self.body(columns, theme);
         let answers = self.answers(columns, theme);
-        let input = match &self.writing {
-            Writing::Nothing => None,
-            Writing::Reason(editor) | Writing::Instead(editor) => {
-                Some(editor.layout(columns.saturating_sub(6)))
-            }
-        };
+        let input = self.writing.editor().map(|editor| editor.layout(columns.saturating_sub(6)));
         let input_rows = input.as_ref().map_or(0, |layout| layout.rows.len());
         let area = self.area(screen, body.len(), answers.len() + input_rows);
         frame.render_widget(Clear, area);
@@ -348,6 +371,7 @@ mod tests {
             diff: None,
             note: Some("deletes files".into()),
             rule: "`cargo build*`".into(),
+            editable: true,
         }
     }
 
@@ -418,14 +442,32 @@ mod tests {
     }
 
     #[test]
-    fn a3_something_else_starts_from_the_command() {
+    fn a3_a_command_is_edited_before_it_runs() {
         let mut overlay = PermissionOverlay::new(question());
         press(&mut overlay, KeyCode::Char('e'));
         assert_eq!(press(&mut overlay, KeyCode::Enter), closes_with(PermissionAnswer::Once));
         let mut overlay = PermissionOverlay::new(question());
         press(&mut overlay, KeyCode::Char('e'));
         press(&mut overlay, KeyCode::Char('s'));
-        let reason = Some("Do this instead: rm -rf target && cargo builds".to_owned());
+        let command = "rm -rf target && cargo builds".to_owned();
+        assert_eq!(
+            press(&mut overlay, KeyCode::Enter),
+            closes_with(PermissionAnswer::Edited { command })
+        );
+        let mut overlay = PermissionOverlay::new(question());
+        press(&mut overlay, KeyCode::Char('e'));
+        overlay.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+        assert_eq!(press(&mut overlay, KeyCode::Enter), Outcome::Consumed, "nothing is no command");
+    }
+
+    #[test]
+    fn a3_something_else_is_said_of_what_is_no_command() {
+        let question =
+            PermissionQuestion { editable: false, diff: Some("+a".into()), ..question() };
+        let mut overlay = PermissionOverlay::new(question);
+        press(&mut overlay, KeyCode::Char('e'));
+        press(&mut overlay, KeyCode::Char('b'));
+        let reason = Some("Do this instead: b".to_owned());
         assert_eq!(
             press(&mut overlay, KeyCode::Enter),
             closes_with(PermissionAnswer::No { reason })

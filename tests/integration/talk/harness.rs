@@ -11,6 +11,7 @@ use regrow::agent_session::event::{ActivityKind, SessionEvent, StreamDelta};
 use regrow::agent_session::{AgentSession, Attendance, SessionDeps, SessionHandle};
 use regrow::compaction::summarizer::Summarizer;
 use regrow::compaction::tokens::Estimator;
+use regrow::hook::chain::Hooks;
 use regrow::ids::{EntryId, Stamper, Timestamp};
 use regrow::message::{Message, StopReason};
 use regrow::prompt::source::{PromptSource, SystemPrompt};
@@ -64,6 +65,7 @@ pub struct Setup {
     pub attendance: Attendance,
     pub retry: RetryPolicy,
     pub tools: ToolRegistry,
+    pub hooks: Hooks,
 }
 
 impl Default for Setup {
@@ -73,7 +75,8 @@ impl Default for Setup {
         let mut retry = RetryPolicy::default();
         retry.first_delay = Duration::from_millis(5);
         let (window, attendance) = (200_000, Attendance::Attended);
-        Self { settings, window, attendance, retry, tools: builtin() }
+        let (tools, hooks) = (builtin(), Hooks::default());
+        Self { settings, window, attendance, retry, tools, hooks }
     }
 }
 
@@ -291,6 +294,7 @@ fn run(
         attendance: setup.attendance,
         estimator,
         session_dir: dir.path().join("sessions"),
+        hooks: setup.hooks,
     };
     let (session, commands, handle) =
         AgentSession::new(deps, store, Vec::new(), model, ThinkingLevel::Off);

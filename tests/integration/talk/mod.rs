@@ -3,6 +3,7 @@
 mod branches;
 mod compaction;
 pub mod harness;
+mod hooks;
 mod served;
 mod skills;
 mod stops;

@@ -14,6 +14,7 @@ fn a3_the_question_for_permission_leaves_the_transcript_in_view() {
         diff: None,
         note: Some("deletes files".into()),
         rule: "`cargo build*`".into(),
+        editable: true,
     }));
     insta::assert_snapshot!(stage.draw(80, 20));
     stage.write("y");
@@ -40,6 +41,7 @@ fn a3_whoever_is_typing_does_not_answer_by_accident() {
         diff: None,
         note: None,
         rule: "`ls*`".into(),
+        editable: true,
     }));
     stage.write("y");
     assert_eq!((stage.app.editor.text().as_str(), stage.sent.len()), ("may", 0));

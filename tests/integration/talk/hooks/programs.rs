@@ -10,18 +10,7 @@ use regrow::settings::{HookCommand, HookSettings};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A hook that runs a line of shell at every event.
-pub fn shell(line: &str) -> HookSettings {
-    HookSettings {
-        name: "h".into(),
-        events: EventName::ALL.to_vec(),
-        command: HookCommand::Line(line.into()),
-        args: Vec::new(),
-        tools: None,
-        timeout: 20,
-        required: false,
-    }
-}
+use super::shell;
 
 fn event(cwd: &Path, size: usize) -> HookEvent {
     HookEvent {
