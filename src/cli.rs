@@ -103,6 +103,12 @@ pub enum Command {
         /// Only those whose name contains this
         filter: Option<String>,
     },
+    /// List the hooks of the settings, or try them
+    Hooks {
+        /// What of them
+        #[command(subcommand)]
+        what: HooksCommand,
+    },
     /// Look at the settings
     Config {
         /// What of them
@@ -127,6 +133,27 @@ pub enum ConfigCommand {
     Path,
     /// Rewrite removed keys of the files; a backup stays beside each
     Migrate,
+}
+
+/// See [`Command::Hooks`].
+#[derive(Debug, Clone, Subcommand)]
+pub enum HooksCommand {
+    /// Each hook, what starts it and when
+    List,
+    /// Run the hooks of an event on a sample of it and show what they answer; nothing else happens
+    Test {
+        /// Such as `tool_call`
+        event: String,
+        /// As of this session instead of a sample: a path, an id or the beginning of one
+        #[arg(long, value_name = "PATH|ID")]
+        session: Option<String>,
+        /// For `tool_call` and `tool_result`: the tool
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
+        /// For `tool_call` and `tool_result`: the call's arguments
+        #[arg(long, value_name = "JSON", requires = "tool")]
+        input: Option<String>,
+    },
 }
 
 /// Flags of a conversation.

@@ -51,6 +51,11 @@ impl HookDesk {
         self.hooks.want(event, None)
     }
 
+    /// What hooks are told of the session.
+    pub(super) const fn facts(&self) -> &SessionFacts {
+        &self.facts
+    }
+
     /// Runs the hooks that want an event.
     pub(super) async fn run(
         &self,
@@ -160,7 +165,7 @@ impl AgentSession {
     }
 
     /// What was said since the person spoke last.
-    fn turn_end(&self) -> Told {
+    pub(super) fn turn_end(&self) -> Told {
         let nodes = {
             let tree = self.store.reader().tree();
             let above = tree.leaf().into_iter().flat_map(|leaf| tree.ancestors(leaf));

@@ -51,6 +51,7 @@ mod prune;
 pub mod queue;
 mod report;
 mod request;
+mod sample;
 mod shell;
 mod switch;
 mod turn;

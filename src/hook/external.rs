@@ -251,7 +251,7 @@ impl Running {
     async fn finish(mut self, deadline: Instant) -> (End, Vec<u8>, String) {
         let end = self.watch(deadline).await;
         if matches!(end, End::Exited(_) | End::Signalled(_)) {
-            while !self.is_too_much() && self.drain().await {}
+            while self.is_open() && !self.is_too_much() && self.drain().await {}
         }
         self.group.kill();
         let end = if self.is_too_much() { End::TooMuch } else { end };
@@ -296,7 +296,7 @@ impl Running {
         }
     }
 
-    /// Reads a piece of what is still in the outputs; `false` when there is no more.
+    /// Reads a piece of what is still in the outputs; `false` when they are quiet.
     async fn drain(&mut self) -> bool {
         let piece = async {
             tokio::select! {
@@ -311,6 +311,10 @@ impl Running {
             Ok(_) => self.forget_old_complaints(),
             Err(_) => return false,
         }
+        true
+    }
+
+    const fn is_open(&self) -> bool {
         self.stdout.is_some() || self.stderr.is_some()
     }
 

@@ -132,7 +132,9 @@ pub(super) fn config(what: ConfigCommand) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn mistakes(errors: &[crate::settings::origin::SettingsError]) -> anyhow::Result<ExitCode> {
+pub(super) fn mistakes(
+    errors: &[crate::settings::origin::SettingsError],
+) -> anyhow::Result<ExitCode> {
     for error in errors {
         writeln!(std::io::stderr(), "regrow: {error}")?;
     }

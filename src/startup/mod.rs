@@ -43,6 +43,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Login { provider }) => commands::login(&provider),
         Some(Command::Models { filter }) => commands::models(filter.as_deref()),
         Some(Command::Config { what }) => commands::config(what),
+        Some(Command::Hooks { what }) => hooks::hooks(what),
         Some(Command::Completions { shell }) => commands::completions(shell),
     }
 }

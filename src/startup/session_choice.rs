@@ -140,7 +140,7 @@ impl OpeningProgress {
 }
 
 /// Writes a copy of the tour, with an id and a folder of its own.
-fn copy_tour(dir: &Path, header: SessionHeader) -> anyhow::Result<PathBuf> {
+pub(super) fn copy_tour(dir: &Path, header: SessionHeader) -> anyhow::Result<PathBuf> {
     let path = dir.join(crate::session::store::place::file_name(&header));
     create_private_dir(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let entries = TOUR.split_once('\n').map_or("", |(_, entries)| entries);

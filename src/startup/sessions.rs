@@ -372,7 +372,7 @@ fn settings(folders: &Folders, cwd: &Path) -> anyhow::Result<Arc<Settings>> {
 }
 
 /// Opens the session that a path, an id or the beginning of one names.
-fn open(wanted: &str, access: Access) -> anyhow::Result<Opened> {
+pub(super) fn open(wanted: &str, access: Access) -> anyhow::Result<Opened> {
     let (folders, cwd) = here()?;
     let dir = session_dir(&folders, &cwd)?;
     let path = listing::find(wanted, &[&dir, &folders.data.join("sessions")])?;
@@ -380,7 +380,7 @@ fn open(wanted: &str, access: Access) -> anyhow::Result<Opened> {
 }
 
 /// A session that is not attended, on an open store.
-fn session_on(
+pub(super) fn session_on(
     opened: Opened,
     args: &TalkArgs,
     model_is_chosen: bool,
