@@ -98,11 +98,11 @@ impl AgentSession {
             file: self.store.planned_path().map(PathBuf::from),
             cwd: header.cwd.clone().into(),
         };
-        HookDesk { hooks: self.deps.hooks.clone(), facts, events: self.events.clone() }
+        HookDesk { hooks: self.hooks.clone(), facts, events: self.events.clone() }
     }
 
     pub(super) fn hooks_want(&self, event: EventName) -> bool {
-        self.deps.hooks.want(event, None)
+        self.hooks.want(event, None)
     }
 
     /// Lets hooks look at prompts before they are said.
@@ -147,7 +147,7 @@ impl AgentSession {
 
     /// Tells hooks of something, behind whatever runs.
     pub(super) fn tell_hooks(&mut self, told: impl FnOnce(&Self) -> Told) {
-        if self.deps.hooks.is_empty() {
+        if self.hooks.is_empty() {
             return;
         }
         let told = told(self);

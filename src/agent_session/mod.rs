@@ -96,9 +96,12 @@ pub struct SessionDeps {
     pub estimator: Estimator,
     /// The folder in which new sessions are made.
     pub session_dir: PathBuf,
-    /// Who watches, in order (SPEC section 6).
-    pub hooks: Hooks,
+    /// Who watches, in order, by the settings in force (SPEC section 6).
+    pub hooks: HookSource,
 }
+
+/// See [`SessionDeps::hooks`].
+pub type HookSource = Arc<dyn Fn(&Settings) -> Hooks + Send + Sync>;
 
 /// A session in motion. See the module's page.
 pub struct AgentSession {
@@ -129,6 +132,7 @@ pub struct AgentSession {
 
     /// Hooks that are told of what has happened, behind what runs.
     telling: hooks::Telling,
+    hooks: Hooks,
     epoch: u64,
     work_sender: mpsc::UnboundedSender<(u64, Work)>,
     work: mpsc::UnboundedReceiver<(u64, Work)>,
@@ -168,6 +172,7 @@ impl AgentSession {
         let (event_sender, events) = mpsc::unbounded_channel();
         let (work_sender, work) = mpsc::unbounded_channel();
         let mut session = Self {
+            hooks: (deps.hooks)(&deps.settings),
             deps,
             store,
             window: model.context_window,
@@ -438,15 +443,6 @@ impl AgentSession {
         if let Err(error) = self.store.sync() {
             self.complain(chain(&error));
         }
-    }
-
-    fn label(&mut self, target: crate::ids::EntryId, label: Option<String>) {
-        if self.store.reader().tree().find(&target).is_none() {
-            self.complain(format!("there is no entry {target} to label"));
-            return;
-        }
-        let label = label.filter(|label| !label.trim().is_empty());
-        self.append(EntryBody::Label { target_id: target, label });
     }
 
     fn tell(&self, event: SessionEvent) {

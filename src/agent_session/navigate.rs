@@ -221,6 +221,16 @@ impl AgentSession {
         self.deliver_or_rest();
     }
 
+    /// Names an entry, or takes its name away.
+    pub(super) fn label(&mut self, target: EntryId, label: Option<String>) {
+        if self.store.reader().tree().find(&target).is_none() {
+            self.complain(format!("there is no entry {target} to label"));
+            return;
+        }
+        let label = label.filter(|label| !label.trim().is_empty());
+        self.append(EntryBody::Label { target_id: target, label });
+    }
+
     fn end_navigation(&self, target: EntryId, aborted: bool, error: Option<String>) {
         self.tell(SessionEvent::NavigationEnded { target, aborted, error });
     }

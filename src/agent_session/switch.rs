@@ -113,7 +113,9 @@ impl AgentSession {
     /// whatever runs sees them.
     pub(super) fn use_settings(&mut self, settings: Arc<Settings>) {
         self.deps.summarizer = Arc::new(self.deps.summarizer.with_settings(settings.clone()));
-        self.deps.tools = self.deps.tools.only(settings.tools.as_deref());
+        let tools = self.deps.tools.only(settings.tools.as_deref());
+        self.deps.tools = tools.in_mode(settings.permissions.mode);
+        self.hooks = (self.deps.hooks)(&settings);
         self.deps.settings = settings;
         // What could not be compacted before may be compacted now.
         self.breaker.rearm();

@@ -30,10 +30,10 @@ use crate::provider::model::Model;
 use crate::provider::registry::{ProviderRegistry, RegistryFiles};
 use crate::provider::retry::RetryPolicy;
 use crate::session::store::SessionStore;
+use crate::settings::Settings;
 use crate::settings::file::{Places, Resolved, environment, load, project_root};
 use crate::settings::layers::Override;
 use crate::settings::trust;
-use crate::settings::{PermissionMode, Settings};
 use crate::tool::builtin::builtin;
 use crate::tool::permission::rule_problems;
 use crate::tool::skill::SkillTool;
@@ -271,13 +271,8 @@ pub(super) fn make_session(
     let model = registry.choose_model(provider, model)?;
     let thinking = settings.thinking.as_deref().and_then(ThinkingLevel::parse).unwrap_or_default();
     let tools = builtin().and(Arc::new(SkillTool::new(skills.clone())));
-    let tools = tools.only(settings.tools.as_deref());
-    let tools = match settings.permissions.mode {
-        PermissionMode::Read => tools.reading(),
-        PermissionMode::Ask | PermissionMode::Edits | PermissionMode::Full => tools,
-    };
+    let tools = tools.only(settings.tools.as_deref()).in_mode(settings.permissions.mode);
     let summarizer = Arc::new(Summarizer::new(registry.clone(), settings.clone(), estimator));
-    let hooks = super::hooks::configured(&settings);
     let deps = SessionDeps {
         providers: registry.clone(),
         tools,
@@ -294,7 +289,7 @@ pub(super) fn make_session(
         attendance,
         estimator,
         session_dir,
-        hooks,
+        hooks: Arc::new(super::hooks::configured),
     };
     let (mut session, commands, handle) =
         AgentSession::new(deps, store, warnings, model.clone(), thinking);

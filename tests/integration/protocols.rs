@@ -108,7 +108,7 @@ impl Conversation {
         let settings = Arc::new(settings);
         let estimator = Estimator::default();
         let deps = SessionDeps {
-            hooks: regrow::hook::chain::Hooks::default(),
+            hooks: Arc::new(|_| regrow::hook::chain::Hooks::default()),
             providers: registry.clone(),
             tools: builtin(),
             settings: settings.clone(),

@@ -294,7 +294,7 @@ fn run(
         attendance: setup.attendance,
         estimator,
         session_dir: dir.path().join("sessions"),
-        hooks: setup.hooks,
+        hooks: Arc::new(move |_| setup.hooks.clone()),
     };
     let (session, commands, handle) =
         AgentSession::new(deps, store, Vec::new(), model, ThinkingLevel::Off);
