@@ -25,7 +25,7 @@
 //! | words | [`ids`], [`message`], [`nearest`] | runtime, network, files, environment, clock |
 //! | pure domain | [`session`] (entry, tree, describe, context, view, migrate, report), [`compaction`] (all but summarizer and remote), [`settings`], [`prompt`] | as above |
 //! | ports | [`provider`], [`tool`], [`hook`]: traits and their data | as above |
-//! | adapters | [`session::store`], `provider::*`, `tool::*`, `settings::file`, `prompt::context_files`, [`compaction::summarizer`] | screen and command line |
+//! | adapters | [`session::store`], `provider::*`, `tool::*`, `settings::file`, `prompt::context_files`, [`compaction::summarizer`], [`hook::external`] | screen and command line |
 //! | agent loop | [`agent`]: one round = one request and its tool calls | as above |
 //! | session in motion | [`agent_session`]: owns file, tree, queue and whatever runs | as above |
 //! | shells | [`tui`], [`mode`], [`export`], [`slash`], [`cli`], [`startup`] | – |
@@ -47,6 +47,11 @@
 //!
 //! *`/tree`.* The overlay reads nodes, not bodies → `SessionCommand::Navigate` → settle what runs → summary
 //! of the branch that is left, if wanted → one append: the summary, or the mark of a moved leaf.
+//!
+//! *A hook.* Something is about to happen → its [`hook::chain::Occasion`] says it as JSON → the hooks that
+//! want it are asked in order, each seeing what earlier ones changed → the first cancel ends it. The session
+//! starts chains in one place (`agent_session::hooks`): as a part of what runs where an answer counts, so that
+//! Escape stops them, and on a line of their own where something is only told.
 //!
 //! # What is not here
 //!
