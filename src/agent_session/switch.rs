@@ -113,8 +113,8 @@ impl AgentSession {
     /// whatever runs sees them.
     pub(super) fn use_settings(&mut self, settings: Arc<Settings>) {
         self.deps.summarizer = Arc::new(self.deps.summarizer.with_settings(settings.clone()));
-        let tools = self.deps.tools.only(settings.tools.as_deref());
-        self.deps.tools = tools.in_mode(settings.permissions.mode);
+        let (names, mode) = (settings.tools.as_deref(), settings.permissions.mode);
+        self.deps.tools = self.deps.tools.only_in(names, mode);
         self.hooks = (self.deps.hooks)(&settings);
         self.deps.settings = settings;
         // What could not be compacted before may be compacted now.

@@ -21,8 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{EventName, Hook, HookAnswer, HookEvent};
 use crate::settings::{HookCommand, HookSettings};
-use crate::tool::process::keep_quiet;
-use crate::tool::process_group::ProcessGroup;
+use crate::tool::process::{ProcessGroup, keep_quiet};
 use crate::tool::sanitize;
 use crate::tool::truncate;
 

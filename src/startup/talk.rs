@@ -271,7 +271,7 @@ pub(super) fn make_session(
     let model = registry.choose_model(provider, model)?;
     let thinking = settings.thinking.as_deref().and_then(ThinkingLevel::parse).unwrap_or_default();
     let tools = builtin().and(Arc::new(SkillTool::new(skills.clone())));
-    let tools = tools.only(settings.tools.as_deref()).in_mode(settings.permissions.mode);
+    let tools = tools.only_in(settings.tools.as_deref(), settings.permissions.mode);
     let summarizer = Arc::new(Summarizer::new(registry.clone(), settings.clone(), estimator));
     let deps = SessionDeps {
         providers: registry.clone(),

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::message::Block;
 use crate::provider::ToolSpec;
-use crate::settings::PermissionMode;
 
 pub mod builtin;
 pub mod diff;
@@ -21,8 +20,6 @@ pub mod skill;
 pub mod stamps;
 pub mod truncate;
 
-pub(crate) mod process_group;
-
 mod arguments;
 mod bash;
 mod blocking;
@@ -32,6 +29,7 @@ mod find;
 mod grep;
 mod locate;
 mod ls;
+mod process_group;
 mod read;
 mod read_image;
 mod replace_file;
@@ -195,7 +193,6 @@ pub struct ToolRegistry {
     tools: Arc<[(ToolSpec, Arc<dyn Tool>)]>,
     /// Names of those that are wanted; `None` for all.
     wanted: Option<Arc<[String]>>,
-    only_reading: bool,
 }
 
 impl ToolRegistry {
@@ -203,7 +200,7 @@ impl ToolRegistry {
     #[must_use]
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
         let tools = tools.into_iter().map(|tool| (tool.spec(), tool)).collect();
-        Self { tools, wanted: None, only_reading: false }
+        Self { tools, wanted: None }
     }
 
     /// The same tools and one more, at the end.
@@ -211,28 +208,22 @@ impl ToolRegistry {
     pub fn and(&self, tool: Arc<dyn Tool>) -> Self {
         let more = std::iter::once((tool.spec(), tool));
         let tools = self.tools.iter().cloned().chain(more).collect();
-        Self { tools, ..self.clone() }
+        Self { tools, wanted: self.wanted.clone() }
     }
 
     /// Only the tools with these names, in the order of the registry; `None` for all of them. What an
     /// earlier choice left out can be chosen again.
     #[must_use]
     pub fn only(&self, names: Option<&[String]>) -> Self {
-        Self { wanted: names.map(Into::into), ..self.clone() }
+        Self { tools: self.tools.clone(), wanted: names.map(Into::into) }
     }
 
     /// What is on offer now.
     fn offered(&self) -> impl Iterator<Item = &(ToolSpec, Arc<dyn Tool>)> {
         self.tools.iter().filter(|(spec, tool)| {
             let wanted = self.wanted.as_ref().is_none_or(|names| names.contains(&spec.name));
-            wanted && tool.is_offered() && (tool.parallel() || !self.only_reading)
+            wanted && tool.is_offered()
         })
-    }
-
-    /// The same tools, those that do more than read left out if `mode` says so.
-    #[must_use]
-    pub fn in_mode(&self, mode: PermissionMode) -> Self {
-        Self { only_reading: mode == PermissionMode::Read, ..self.clone() }
     }
 
     /// Finds a tool by the name that a model used.

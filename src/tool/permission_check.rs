@@ -125,6 +125,32 @@ mod tests {
     }
 
     #[test]
+    fn a3_a_session_that_only_reads_changes_nothing_whatever_the_rules_say() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path();
+        let allow = vec!["write(**)".to_owned(), "bash(*)".to_owned()];
+        let mode = PermissionMode::Read;
+        let settings = PermissionSettings { mode, allow, deny: vec!["read(*.key)".to_owned()] };
+        let path = |name: &str| place.join(name);
+        let reads = |name| Effect::Read { paths: vec![path(name)] };
+        for (effect, expected) in [
+            (Effect::Write { path: path("a"), diff: None }, "no"),
+            (Effect::Command { command: "ls".to_owned() }, "no"),
+            (reads("my.key"), "no"),
+            (reads("a"), "yes"),
+            (Effect::Read { paths: vec!["/etc/passwd".into()] }, "asks"),
+        ] {
+            let judgement = check(&effect, "tool", place, &settings, &SessionGrants::default());
+            let short = match judgement {
+                Judgement::Allow => "yes",
+                Judgement::Deny { .. } => "no",
+                Judgement::Ask { .. } => "asks",
+            };
+            assert_eq!(short, expected, "{effect:?}");
+        }
+    }
+
+    #[test]
     fn a3_rules_may_speak_of_the_home() {
         let Ok(home) = etcetera::home_dir() else { return };
         let deny = vec!["read(~/.ssh/**)".to_owned()];

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
-use super::process_group::ProcessGroup;
+pub(crate) use super::process_group::ProcessGroup;
 use super::sanitize::{self, Cleaner};
 use super::truncate::{self, Limits};
 

@@ -420,23 +420,6 @@ fn f80_a_question_marks_what_no_rule_allows() {
 }
 
 #[test]
-fn a3_a_session_that_only_reads_changes_nothing_whatever_the_rules_say() {
-    let rules = settings(PermissionMode::Read, &["write(**)", "bash(*)"], &["read(*.key)"]);
-    let none = SessionGrants::default();
-    let command = Effect::Command { command: "ls".to_owned() };
-    let command = judge(&command, "bash", Path::new(WORKSPACE), &rules, &none);
-    for (judgement, expected) in [
-        (write("/home/me/shop/a", &rules, &none), "deny"),
-        (command, "deny"),
-        (read("/home/me/shop/a", &rules, &none), "allow"),
-        (read("/home/me/shop/my.key", &rules, &none), "deny"),
-        (read("/etc/passwd", &rules, &none), "ask: outside the workspace"),
-    ] {
-        assert_eq!(short(&judgement), expected);
-    }
-}
-
-#[test]
 fn a3_the_question_shows_what_it_is_about() {
     let none = SessionGrants::default();
     let rules = settings(PermissionMode::Ask, &[], &[]);
