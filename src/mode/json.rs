@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::interrupt::Interrupts;
 use super::print::{RunEnd, listen, say};
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::SessionCommand;
@@ -19,11 +20,12 @@ pub async fn run(
     prompt: Prompt,
     out: &mut (impl Write + Send),
 ) -> std::io::Result<RunEnd> {
+    let mut interrupts = Interrupts::listen()?;
     say(&handle, prompt);
     // Until an answer is there; a prompt that is refused or cannot be kept ends without one.
     let mut end = RunEnd::Failed;
     loop {
-        let event = listen(&mut handle, &mut end).await;
+        let event = listen(&mut handle, &mut interrupts, &mut end).await;
         let Some(event) = event else { return Ok(end) };
         serde_json::to_writer(&mut *out, &event)?;
         out.write_all(b"\n")?;

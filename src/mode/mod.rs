@@ -1,4 +1,5 @@
 //! Shells without a screen: one prompt in, text or events out (SPEC section 12).
 
+pub mod interrupt;
 pub mod json;
 pub mod print;

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::interrupt::Interrupts;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
@@ -16,7 +17,7 @@ pub enum RunEnd {
     Answered,
     /// It failed; stderr says why.
     Failed,
-    /// Ctrl+C.
+    /// Ctrl+C, or another signal that asks for the end.
     Interrupted,
 }
 
@@ -30,11 +31,12 @@ pub async fn run(
     out: &mut (impl Write + Send),
     errors: &mut (impl Write + Send),
 ) -> std::io::Result<RunEnd> {
+    let mut interrupts = Interrupts::listen()?;
     say(&handle, prompt);
     // Until an answer is there; a prompt that is refused or cannot be kept ends without one.
     let mut end = RunEnd::Failed;
     loop {
-        let event = listen(&mut handle, &mut end).await;
+        let event = listen(&mut handle, &mut interrupts, &mut end).await;
         match event {
             None | Some(SessionEvent::Ended) => return Ok(end),
             Some(SessionEvent::Activity { kind: ActivityKind::Idle }) => {
@@ -78,12 +80,16 @@ pub async fn run(
     }
 }
 
-/// The next event of the session; `None` when it is over. Ctrl+C stops it, and is noted in `end`.
-pub(super) async fn listen(handle: &mut SessionHandle, end: &mut RunEnd) -> Option<SessionEvent> {
+/// The next event of the session; `None` when it is over. A signal stops it, and is noted in `end`.
+pub(super) async fn listen(
+    handle: &mut SessionHandle,
+    interrupts: &mut Interrupts,
+    end: &mut RunEnd,
+) -> Option<SessionEvent> {
     loop {
         tokio::select! {
             event = handle.events.recv() => return event,
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupts.next() => {
                 handle.commands.send(SessionCommand::Abort).ok();
                 handle.commands.send(SessionCommand::Quit).ok();
                 *end = RunEnd::Interrupted;

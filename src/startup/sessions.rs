@@ -21,6 +21,7 @@ use crate::compaction::tokens::Estimator;
 use crate::export::tree::{Branches, TreeText, write_tree_json, write_tree_text};
 use crate::export::{Format, Secrets, Source};
 use crate::ids::{EntryId, Stamper};
+use crate::mode::interrupt::Interrupts;
 use crate::prompt::skill::SkillShelf;
 use crate::session::listing::{self, ListedSession};
 use crate::session::lock::SessionLock;
@@ -232,12 +233,13 @@ async fn run_compaction(
     instructions: Option<String>,
     json: bool,
 ) -> anyhow::Result<ExitCode> {
+    let mut interrupts = Interrupts::listen()?;
     handle.commands.send(SessionCommand::Compact { instructions }).ok();
     let mut code = ExitCode::SUCCESS;
     loop {
         let event = tokio::select! {
             event = handle.events.recv() => event,
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupts.next() => {
                 handle.commands.send(SessionCommand::Abort).ok();
                 code = ExitCode::from(130);
                 continue;

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 mod bash;
 mod files;
+mod leftovers;
 mod search;
 
 /// A folder of its own and the tools of one session in it.
