@@ -278,17 +278,21 @@ async fn unless_stopped<T>(
     }
 }
 
-/// A result that somebody else wrote, cleaned and cut to what a result may take (I13, F53).
+/// A text for the model that somebody else than a tool wrote, cleaned and cut to what a result may
+/// take (I13).
+#[must_use]
+pub fn bounded_text(text: &str, max_tokens: u64) -> String {
+    let clean = sanitize::clean(text);
+    let (beginning, _) = truncate::first_lines(&clean, Limits::for_tokens(max_tokens));
+    if beginning.len() == clean.len() {
+        return clean.into_owned();
+    }
+    format!("{beginning}\n[{} more bytes are left out]", clean.len() - beginning.len())
+}
+
+/// A result that somebody else than the tool wrote, within bounds (I13, F53).
 fn bounded(mut result: ToolResultMessage, max_tokens: u64) -> ToolResultMessage {
-    let limits = Limits::for_tokens(max_tokens);
-    let cut = |text: &str| {
-        let clean = sanitize::clean(text);
-        let (beginning, _) = truncate::first_lines(&clean, limits);
-        if beginning.len() == clean.len() {
-            return clean.into_owned();
-        }
-        format!("{beginning}\n[{} more bytes are left out]", clean.len() - beginning.len())
-    };
+    let cut = |text: &str| bounded_text(text, max_tokens);
     let blocks = match result.content {
         Content::Text(text) => vec![Block::text(cut(&text))],
         Content::Blocks(blocks) => blocks

@@ -18,7 +18,7 @@ use super::command::SessionCommand;
 use super::event::{NoticeLevel, SessionEvent};
 use super::queue::{Prompt, Saying};
 use super::{AgentSession, Attendance};
-use crate::agent::tool_calls::{CallVerdict, CallWatch, Change};
+use crate::agent::tool_calls::{CallVerdict, CallWatch, Change, bounded_text};
 use crate::hook::chain::{Cancelled, ChainEnd, Hooks, Occasion};
 use crate::hook::conversation::{AfterCall, BeforeCall, BeforePrompt};
 use crate::hook::told::Told;
@@ -80,11 +80,11 @@ pub(super) enum Heard {
     HeldBack(Prompt, Cancelled),
 }
 
-/// The entry of what hooks add to a prompt.
-pub(super) fn addition(texts: Vec<String>) -> EntryBody {
+/// The entry of what hooks add to a prompt. It takes no more room than a tool's result may.
+pub(super) fn addition(texts: &[String], max_tokens: u64) -> EntryBody {
     EntryBody::CustomMessage {
         custom_type: ADDITION.to_owned(),
-        content: Content::from_text(texts.join("\n\n")),
+        content: Content::from_text(bounded_text(&texts.join("\n\n"), max_tokens)),
         display: true,
         details: None,
     }

@@ -60,7 +60,11 @@ impl Gate for RuledGate {
                             self.grants().grant(rule);
                             GateAnswer::Allowed
                         }
-                        Ok(PermissionAnswer::Edited { command }) => self.edited(call, command),
+                        Ok(PermissionAnswer::Edited { command }) => match effect {
+                            Effect::Command { .. } => self.edited(call, command),
+                            // Not asked for; what is no command cannot become one.
+                            _ => GateAnswer::Refused(refusal(Some(command))),
+                        },
                         Ok(PermissionAnswer::No { reason }) => GateAnswer::Refused(refusal(reason)),
                         Err(_) => GateAnswer::Refused(STOPPED.to_owned()),
                     }

@@ -121,7 +121,7 @@ impl AgentSession {
             self.turn.open = true;
             if !added.is_empty() {
                 // One that cannot be written is told, and no reason to leave the prompt unanswered.
-                self.append(super::hooks::addition(added));
+                self.append(super::hooks::addition(&added, self.window / 4));
             }
         }
         // J7: a user message is on disk before a model hears of it.

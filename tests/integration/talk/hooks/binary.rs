@@ -7,6 +7,7 @@ use regrow::hook::EventName;
 use serde_json::json;
 
 use super::written;
+use crate::support::pty::{Home, Pty};
 
 fn regrow(home: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_regrow"));
@@ -230,4 +231,41 @@ fn the_example_compaction_asks_another_model_and_falls_back() {
         assert_eq!(entry["type"], "compaction", "{model}: {words}");
         assert_eq!(entry.get("fromExtension"), None, "{model}");
     }
+}
+
+/// I7, F81: on the screen one sees that hooks run, and Escape brings the prompt back.
+#[test]
+fn f81_escape_stops_a_hook_on_the_screen() {
+    let home = Home::new();
+    let hangs = "hooks: [{events: [before_prompt], command: 'sleep 7161'}]\n";
+    home.configure("settings.yaml", hangs);
+    let mut pty = Pty::start(home.command(&[]), 80, 24);
+    pty.until_shows("/help");
+    pty.send("read README.md\r");
+    pty.until_shows("running hooks");
+    pty.send("\x1b");
+    pty.until_shows("> read README.md");
+    pty.until_gone("running hooks");
+    assert_eq!(home.sessions().len(), 0, "J10: nothing was said");
+    pty.send("\x03\x03");
+}
+
+/// A3: the command that the person has written is what runs, and the transcript says so.
+#[test]
+fn a3_a_command_is_edited_on_the_screen() {
+    let home = Home::new();
+    let mut pty = Pty::start(home.command(&[]), 100, 30);
+    pty.until_shows("/help");
+    pty.send("run touch made.txt\r");
+    pty.until_shows("edit it first");
+    pty.send("e");
+    pty.until_shows("run this");
+    pty.send("\x15touch other.txt\r");
+    pty.until_shows("✓ bash");
+    pty.until_gone("esc to stop");
+    let there = |name: &str| home.project().join(name).exists();
+    assert_eq!((there("made.txt"), there("other.txt")), (false, true));
+    let session = std::fs::read_to_string(&home.sessions()[0]).unwrap();
+    assert!(session.contains("The user changed this command before it ran: touch other.txt"));
+    pty.send("\x03\x03");
 }
