@@ -25,7 +25,7 @@
 //! | words | [`ids`], [`message`], [`nearest`] | runtime, network, files, environment, clock |
 //! | pure domain | [`session`] (entry, tree, describe, context, view, migrate, report), [`compaction`] (all but summarizer and remote), [`settings`], [`prompt`] | as above |
 //! | ports | [`provider`], [`tool`], [`hook`]: traits and their data | as above |
-//! | adapters | [`session::store`], `provider::*`, `tool::*`, `settings::file`, `prompt::context_files`, [`compaction::summarizer`], [`hook::external`] | screen and command line |
+//! | adapters | [`session::store`], `provider::*`, `tool::*`, `settings::file`, `prompt::context_files`, `prompt::library`, [`compaction::summarizer`], [`hook::external`] | screen and command line |
 //! | agent loop | [`agent`]: one round = one request and its tool calls | as above |
 //! | session in motion | [`agent_session`]: owns file, tree, queue and whatever runs | as above |
 //! | shells | [`tui`], [`mode`], [`export`], [`slash`], [`cli`], [`startup`] | – |
@@ -52,6 +52,11 @@
 //! want it are asked in order, each seeing what earlier ones changed → the first cancel ends it. The session
 //! starts chains in one place (`agent_session::hooks`): as a part of what runs where an answer counts, so that
 //! Escape stops them, and on a line of their own where something is only told.
+//!
+//! *`/reload`, `/settings`.* The screen asks the program around it (`tui::outside`) → files are read anew,
+//! a change only after the whole holds together → `SessionCommand::UseSettings`; the next step of whatever
+//! runs goes by it. Templates are filled in by the shell; skills lie on a shelf that the system prompt and
+//! the `skill` tool share, and change only there.
 //!
 //! # What is not here
 //!

@@ -474,6 +474,13 @@ mod tests {
         assert_eq!(machine.get("config/settings.yaml"), old.replace("mouse: false", "mouse: true"));
         assert_eq!(machine.get("config/settings.yaml.bak"), old);
 
+        let other = machine.places.project.clone().unwrap();
+        let old =
+            "{\n  // newer\n  \"future\": {\"x\": [1, {\"y\": null}]},\n  \"mouse\": false,\n}\n";
+        machine.put("shop/settings.json", old);
+        change(&other, &wish(json!(true))).unwrap();
+        assert_eq!(machine.get("shop/settings.json"), old.replace("false", "true"));
+
         machine.put("config/settings.yaml", "mouse: [\n");
         change(&machine.places.user, &wish(json!(true))).unwrap_err();
         assert_eq!(machine.get("config/settings.yaml"), "mouse: [\n", "a broken file stays");

@@ -72,16 +72,8 @@ impl Key {
     /// speaks of what is made once.
     #[must_use]
     pub fn counts_from_next_start(&self) -> bool {
-        const BLOCKS: &[&str] = &[
-            "provider",
-            "model",
-            "thinking",
-            "sessionDir",
-            "timeouts",
-            "endpoints",
-            "hooks",
-            "terminal",
-        ];
+        const BLOCKS: &[&str] =
+            &["provider", "model", "thinking", "sessionDir", "timeouts", "endpoints", "terminal"];
         self.0.first().is_some_and(|block| BLOCKS.contains(&block.as_str()))
     }
 
