@@ -19,6 +19,7 @@ use crate::hook::external::{End, ExternalHook, Ran};
 use crate::hook::{EventName, Hook, HookAnswer, HookEvent, SessionFacts};
 use crate::ids::Stamper;
 use crate::message::ToolCall;
+use crate::mode::interrupt::Interrupts;
 use crate::nearest::nearest;
 use crate::session::entry::SessionHeader;
 use crate::session::store::{Access, Opened, SessionStore};
@@ -126,10 +127,11 @@ fn test(
     let facts = session.facts();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        let mut interrupts = Interrupts::listen()?;
         tokio::select! {
             code = try_all(hooks, occasion, &facts) => code,
             // Dropped, the hook's processes are killed.
-            _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(130)),
+            () = interrupts.next() => Ok(ExitCode::from(130)),
         }
     })
 }
