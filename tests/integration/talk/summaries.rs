@@ -148,7 +148,7 @@ impl Stage {
     }
 
     /// Whatever happened, the next prompt is answered and nothing malformed was sent.
-    async fn is_usable(mut self, what: &str) {
+    async fn goes_on(mut self, what: &str) {
         ask(&mut self.talk, "and?").await;
         let story = self.talk.story();
         assert_eq!(story.last().unwrap(), "assistant: Noted.", "{what}: {story:#?}");
@@ -188,7 +188,7 @@ async fn c22_with_one_model_its_failure_leads_to_a_summary_without_one() {
         assert!(stage.asked().0 <= 6, "{trouble:?}: {:?} requests", stage.asked());
         assert!(!waited_for || began.elapsed() >= Duration::from_secs(2), "Retry-After counts");
         assert!(began.elapsed() < Duration::from_secs(50), "{trouble:?}: {:?}", began.elapsed());
-        stage.is_usable(&format!("{trouble:?}")).await;
+        stage.goes_on(&format!("{trouble:?}")).await;
     }))
     .await;
 }
@@ -206,7 +206,7 @@ async fn c22_c25_with_one_model_and_no_fallback_the_failure_is_told_and_nothing_
         assert!(error.starts_with("Compaction failed: ") && names, "{trouble:?}: {error}");
         assert!(!error.contains("sk-test"), "P3: {error}");
         assert_eq!(stage.talk.bytes(), before, "{trouble:?}");
-        stage.is_usable(&format!("{trouble:?}")).await;
+        stage.goes_on(&format!("{trouble:?}")).await;
     }))
     .await;
 }
@@ -223,14 +223,16 @@ async fn c22_with_two_models_the_other_one_writes() {
         let (own, second) = stage.asked();
         assert!(second >= 1, "{trouble:?}: the configured one is asked first");
         assert_eq!(own >= 1, *trouble != Trouble::RetryInTwoSeconds, "{trouble:?}: {own}");
-        stage.is_usable(&format!("{trouble:?}")).await;
+        stage.goes_on(&format!("{trouble:?}")).await;
     }))
     .await;
 }
 
 #[tokio::test]
 async fn c21_a_remote_endpoint_writes_all_or_its_answer_is_an_error_that_names_it() {
-    let answers: &[(&str, fn() -> Reply, Option<&str>)] = &[
+    /// A name, what the endpoint answers, and what the error says, if it is one.
+    type Case<'a> = (&'a str, fn() -> Reply, Option<&'a str>);
+    let answers: &[Case<'_>] = &[
         ("good", || json_reply(200, &json!({"summary": SUMMARY, "model": "own"})), None),
         ("500", || json_reply(500, &json!({"error": "boom"})), Some("answered 500")),
         ("404", || json_reply(404, &json!({})), Some("answered 404")),
@@ -261,7 +263,7 @@ async fn c21_a_remote_endpoint_writes_all_or_its_answer_is_an_error_that_names_i
             }
         }
         assert_eq!(stage.asked(), (0, 0), "{name}: no model is asked");
-        stage.is_usable(name).await;
+        stage.goes_on(name).await;
     }))
     .await;
 }
@@ -326,7 +328,7 @@ async fn c24_escape_at_every_stage_leaves_the_file_as_it_was_and_asks_nothing_mo
         assert_eq!(stage.talk.bytes(), before, "{stage_name}");
         assert_eq!(stage.server.requests().len(), sent, "{stage_name}: nothing more was asked");
         assert!(sent <= asked + 2, "{stage_name}");
-        stage.is_usable(stage_name).await;
+        stage.goes_on(stage_name).await;
     }
 }
 
@@ -347,5 +349,5 @@ async fn c2_a_client_error_that_nobody_knows_is_an_overflow_once_when_the_window
     stage.server.push(refusal());
     ask(&mut stage.talk, "go on").await;
     assert_eq!(stage.talk.story().last().unwrap(), "assistant (error): ");
-    stage.is_usable("unknown 4xx").await;
+    stage.goes_on("unknown 4xx").await;
 }
