@@ -56,6 +56,6 @@ mod tests {
         let lines: String = (0..100).map(|number| format!("line {number:04}\n")).collect();
         let cut = ends(&lines, 300).unwrap();
         assert!(lines.starts_with(cut.head) && cut.head.ends_with("line 0020"));
-        assert!(lines.ends_with(cut.tail) && cut.tail.starts_with("line 0091\n"));
+        assert!(lines.ends_with(cut.tail) && cut.tail.starts_with("line 0092\n"));
     }
 }

@@ -1,6 +1,7 @@
 //! A settings file as it was written: values that know where they stand. JSON with comments and YAML
 //! both become this, so that checking need not know which it was. Pure; reading files is [`super::file`]'s.
 
+use std::cell::Cell;
 use std::fmt;
 
 use jsonc_parser::ast;
@@ -10,6 +11,9 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 use serde_saphyr::{Location, NonFiniteFloatPolicy, Spanned};
+
+/// Blocks and lists within each other; no setting needs a fifth of it, and parsers recurse.
+const DEEPEST: usize = 40;
 
 /// How a settings file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +159,7 @@ pub struct SyntaxError {
 pub fn read_json(text: &str) -> Result<Node, SyntaxError> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &json_options())
         .map_err(|error| json_error(&error))?;
-    parsed.value.map_or_else(|| Ok(Node::empty()), |value| json_node(text, &value))
+    parsed.value.map_or_else(|| Ok(Node::empty()), |value| json_node(text, &value, 0))
 }
 
 /// What settings files may do beyond JSON.
@@ -194,8 +198,12 @@ fn json_error(error: &ParseError) -> SyntaxError {
     SyntaxError { place, problem }
 }
 
-fn json_node(text: &str, value: &ast::Value<'_>) -> Result<Node, SyntaxError> {
+fn json_node(text: &str, value: &ast::Value<'_>, depth: usize) -> Result<Node, SyntaxError> {
     let place = Place::of_byte(text, value.range().start);
+    if depth > DEEPEST {
+        return Err(SyntaxError { place, problem: too_deep() });
+    }
+    let inner = |value: &ast::Value<'_>| json_node(text, value, depth + 1);
     let value = match value {
         ast::Value::StringLit(literal) => scalar(literal.value.as_ref()),
         ast::Value::NumberLit(literal) => NodeValue::Scalar(
@@ -204,9 +212,9 @@ fn json_node(text: &str, value: &ast::Value<'_>) -> Result<Node, SyntaxError> {
         ),
         ast::Value::BooleanLit(literal) => scalar(literal.value),
         ast::Value::NullKeyword(_) => NodeValue::Scalar(Value::Null),
-        ast::Value::Array(array) => NodeValue::List(
-            array.elements.iter().map(|item| json_node(text, item)).collect::<Result<_, _>>()?,
-        ),
+        ast::Value::Array(array) => {
+            NodeValue::List(array.elements.iter().map(inner).collect::<Result<_, _>>()?)
+        }
         ast::Value::Object(object) => {
             let mut keys: Vec<(Name, Node)> = Vec::new();
             for property in &object.properties {
@@ -218,7 +226,7 @@ fn json_node(text: &str, value: &ast::Value<'_>) -> Result<Node, SyntaxError> {
                     let problem = format!("the key `{}` stands twice in this block", name.text);
                     return Err(SyntaxError { place: name.place, problem });
                 }
-                keys.push((name, json_node(text, &property.value)?));
+                keys.push((name, inner(&property.value)?));
             }
             NodeValue::Block(keys)
         }
@@ -278,6 +286,35 @@ impl From<Spanned<Yaml>> for Node {
     }
 }
 
+fn too_deep() -> String {
+    format!("blocks and lists stand in each other more than {DEEPEST} deep")
+}
+
+thread_local! {
+    /// How many YAML blocks and lists are being read within each other.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A YAML block or list that is being read.
+struct Level;
+
+impl Level {
+    fn enter<E: serde::de::Error>() -> Result<Self, E> {
+        let depth = DEPTH.get();
+        if depth > DEEPEST {
+            return Err(E::custom(too_deep()));
+        }
+        DEPTH.set(depth + 1);
+        Ok(Self)
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
 fn scalar(value: impl Into<Value>) -> NodeValue {
     NodeValue::Scalar(value.into())
 }
@@ -328,6 +365,7 @@ impl<'de> Visitor<'de> for YamlVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Yaml, A::Error> {
+        let _level = Level::enter()?;
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
             items.push(item);
@@ -336,6 +374,7 @@ impl<'de> Visitor<'de> for YamlVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Yaml, A::Error> {
+        let _level = Level::enter()?;
         let mut keys = Vec::new();
         while let Some(pair) = map.next_entry()? {
             keys.push(pair);
@@ -352,6 +391,26 @@ mod tests {
     const JSON: &str = "// mine\n{\n  \"compaction\": { \"enabled\": false, /* why */ },\n  \"tools\": [\"read\",\n    \"나\", \"ls\"],\n}\n";
     const YAML: &str =
         "# mine\ncompaction:\n  enabled: false # why\ntools:\n  - read\n  - 나\n  - ls\n";
+
+    #[test]
+    fn f98_what_is_nested_without_end_is_refused_before_the_stack_ends() {
+        for (format, text) in [
+            (Format::Json, "[".repeat(300) + &"]".repeat(300)),
+            (Format::Json, "{\"a\":".repeat(300) + "1" + &"}".repeat(300)),
+            (Format::Yaml, "[".repeat(3_000)),
+            (Format::Yaml, "{a: ".repeat(3_000)),
+            (Format::Yaml, "- ".repeat(3_000)),
+            (Format::Yaml, (0..300).map(|depth| " ".repeat(depth) + "a:\n").collect()),
+        ] {
+            let error = format.read(&text).unwrap_err();
+            let problem = &error.problem;
+            assert!(
+                ["deep", "depth", "limit"].iter().any(|word| problem.contains(word)),
+                "{error:?}"
+            );
+        }
+        assert!(Format::Yaml.read("a: [{b: [1]}]").is_ok(), "and the count starts anew");
+    }
 
     #[test]
     fn g1_both_formats_give_the_same_values() {

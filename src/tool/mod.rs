@@ -33,7 +33,7 @@ mod process_group;
 mod read;
 mod read_image;
 mod replace_file;
-mod replacement;
+pub mod replacement;
 mod text_file;
 mod walk;
 mod write;

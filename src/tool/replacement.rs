@@ -19,16 +19,18 @@ const QUOTE: usize = 100;
 
 /// One piece to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Edit {
-    pub(crate) old: String,
-    pub(crate) new: String,
+pub struct Edit {
+    /// What is to be there, once.
+    pub old: String,
+    /// What takes its place.
+    pub new: String,
 }
 
 /// Replaces all pieces in `text`, each found in the original.
 ///
 /// # Errors
 /// A sentence that says which edit cannot be made, and why.
-pub(crate) fn apply(text: &str, edits: &[Edit]) -> Result<String, String> {
+pub fn apply(text: &str, edits: &[Edit]) -> Result<String, String> {
     let original = Normalized::new(text);
     let mut spans = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {

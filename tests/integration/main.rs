@@ -11,6 +11,7 @@
 
 mod command_line;
 mod extend;
+mod fuzz;
 mod protocols;
 mod providers;
 mod readme;

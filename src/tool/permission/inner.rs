@@ -136,9 +136,8 @@ fn transparent(run: &SimpleRun, rest: &[Word]) -> Inner {
             let mut assignments = run.assignments.clone();
             let own = run.arguments().iter().take_while(|word| is_assignment(&word.text));
             assignments.extend(own.map(|word| word.text.clone()));
-            let base = run.base.clone();
             let words = rest.to_vec();
-            Inner::Only(vec![Item::Run(SimpleRun { assignments, words, base, piped: run.piped })])
+            Inner::Only(vec![Item::Run(SimpleRun { assignments, words, ..run.clone() })])
         }
     }
 }
@@ -146,6 +145,9 @@ fn transparent(run: &SimpleRun, rest: &[Word]) -> Inner {
 /// Every tail of the arguments could be the command that is run: options of runners differ, and a
 /// rule that forbids must not be dodged with one.
 fn among(run: &SimpleRun, arguments: &[Word]) -> Inner {
+    if run.is_tail {
+        return Inner::None;
+    }
     let tails = (0..arguments.len()).map(|start| {
         let words = arguments[start..].to_vec();
         Item::Run(SimpleRun {
@@ -153,6 +155,7 @@ fn among(run: &SimpleRun, arguments: &[Word]) -> Inner {
             base: Base::Unknown,
             piped: run.piped,
             assignments: Vec::new(),
+            is_tail: true,
         })
     });
     let tails: Vec<_> = tails.filter(is_command).collect();

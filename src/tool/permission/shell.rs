@@ -44,6 +44,9 @@ pub(super) struct SimpleRun {
     pub(super) base: Base,
     /// Whether the output of another command is its input.
     pub(super) piped: bool,
+    /// It is the end of a runner's words, as one reading of them; all other ends are looked at too,
+    /// so that its own ends need not be.
+    pub(super) is_tail: bool,
 }
 
 /// The folder that relative paths start from, as far as the text tells.

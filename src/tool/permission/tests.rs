@@ -542,3 +542,14 @@ fn f80_deep_and_long_commands_are_asked_not_survived_by_luck() {
         assert!(started.elapsed().as_secs() < 5, "{} took {:?}", &command[..40], started.elapsed());
     }
 }
+
+#[test]
+fn f80_runners_of_runners_are_judged_at_once() {
+    // Every end of a runner's words may be what it runs; in runners of runners that doubled each time.
+    let settings = settings(PermissionMode::Ask, &["bash(ls *)"], &["bash(rm *)"]);
+    let command = format!("sudo -u me {} rm x", "env -i ls ".repeat(80));
+    let began = std::time::Instant::now();
+    let judgement = run(&command, &settings, &SessionGrants::default());
+    assert!(matches!(judgement, Judgement::Deny { .. }), "{judgement:?}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
