@@ -359,6 +359,12 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        // Of very deep nesting only the innermost signs are shown: the text needs room.
+        for margin in [&mut margins.first, &mut margins.rest] {
+            while margin.iter().map(Span::width).sum::<usize>() > self.page.width / 2 {
+                margin.remove(0);
+            }
+        }
         margins
     }
 
@@ -368,7 +374,9 @@ impl<'a> Writer<'a> {
                 |container: &&Container| matches!(container, Container::Quote { begun: true });
             self.lines.push(match self.containers.iter().filter(begun).count() {
                 0 => Line::default(),
-                quotes => Line::styled(">".repeat(quotes), self.page.theme.dim),
+                quotes => {
+                    Line::styled(">".repeat(quotes.min(self.page.width)), self.page.theme.dim)
+                }
             });
         }
         for container in &mut self.containers {

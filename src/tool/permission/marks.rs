@@ -6,9 +6,16 @@
 
 use std::ops::Range;
 
+/// Longest command that is marked, in bytes: a longer one fills the screen, and each part is looked
+/// for in all of it.
+const LONGEST: usize = 2_000;
+
 /// The byte ranges of `command` that hold `parts` (each the words of a simple command), in order and
 /// apart. Empty when they are all of it: what stands out from nothing need not be shown.
 pub(super) fn locate(command: &str, parts: &[Vec<String>]) -> Vec<Range<usize>> {
+    if command.len() > LONGEST {
+        return Vec::new();
+    }
     let mut found: Vec<Range<usize>> =
         parts.iter().flat_map(|part| places(command, part)).collect();
     found.sort_by_key(|range| range.start);
