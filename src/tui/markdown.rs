@@ -361,7 +361,7 @@ impl<'a> Writer<'a> {
         }
         // Of very deep nesting only the innermost signs are shown: the text needs room.
         for margin in [&mut margins.first, &mut margins.rest] {
-            while margin.iter().map(Span::width).sum::<usize>() > self.page.width / 2 {
+            while margin.iter().map(Span::width).sum::<usize>() > self.page.width * 2 / 3 {
                 margin.remove(0);
             }
         }

@@ -271,7 +271,6 @@ fn f73_what_a_command_may_do() {
         mode: PermissionMode::Ask,
         allow: vec!["bash(git status)".into(), "bash(git log *)".into(), "bash(ls *)".into()],
         deny: vec!["bash(rm *)".into()],
-        ..PermissionSettings::default()
     };
     let grants = SessionGrants::default();
     fuzz("permissions", &corpus, |input| {
