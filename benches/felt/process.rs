@@ -28,7 +28,10 @@ impl Use {
 
     /// What came after `earlier`.
     pub fn since(self, earlier: Self) -> Self {
-        Self { cpu: self.cpu.saturating_sub(earlier.cpu), wakes: self.wakes - earlier.wakes }
+        Self {
+            cpu: self.cpu.saturating_sub(earlier.cpu),
+            wakes: self.wakes.saturating_sub(earlier.wakes),
+        }
     }
 }
 

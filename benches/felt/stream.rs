@@ -101,11 +101,12 @@ pub fn frames(table: &mut Table, host: &Host) {
     let mut screen = Pty::start(host.command(&home, &arguments), 120, 40);
     screen.until_shows("ctx");
     let words: String = long_answer().split_inclusive(' ').take(1_000).collect();
-    host.server.push(Reply::says(&format!("{words} stop")).drip(Duration::from_millis(5)));
+    host.server
+        .push(Reply::says(&format!("{words}\n\nthe last word")).drip(Duration::from_millis(5)));
     let (before, frames) = (Use::of(pid(&screen)), screen.count_written("\u{1b}[?2026l"));
     screen.send("write\r");
     screen.until_within("the end", Duration::from_secs(60), |screen| {
-        screen.contents().contains(" stop")
+        screen.contents().contains("the last word")
     });
     let drawn = screen.count_written("\u{1b}[?2026l") - frames;
     let used = Use::of(pid(&screen)).since(before).cpu;

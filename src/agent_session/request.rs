@@ -86,6 +86,8 @@ impl AgentSession {
     pub(super) fn live_outline(&self) -> ContextOutline {
         let tree = self.store.reader().tree();
         let mut outline = build_session_context(&tree, tree.leaf());
+        // The path's own model may not be to be had here; what it counted says little of this one.
+        outline.model = Some(self.model.model_ref());
         while outline.nodes.last().is_some_and(|last| is_failed_answer(&tree, *last)) {
             outline.nodes.pop();
         }
@@ -269,7 +271,8 @@ fn thinking(messages: &[Arc<Message>], estimator: Estimator) -> u64 {
 fn largest_part(view: &[Arc<Message>], overhead: u64, estimator: Estimator) -> String {
     let largest = view.iter().max_by_key(|message| estimator.message(message));
     let tokens = largest.map_or(0, |message| u64::from(estimator.message(message)));
-    if overhead >= tokens {
+    let all = estimate(view, estimator);
+    if overhead >= all {
         return format!("the system prompt and the tools alone take about {overhead} tokens");
     }
     let what = match largest.map(AsRef::as_ref) {
@@ -277,5 +280,8 @@ fn largest_part(view: &[Arc<Message>], overhead: u64, estimator: Estimator) -> S
         Some(Message::ToolResult(result)) => format!("a result of `{}`", result.tool_name),
         _ => "an answer".to_owned(),
     };
-    format!("the largest part is {what} with about {tokens} tokens")
+    format!(
+        "its {} messages take about {all} tokens, and the largest part is {what} with about {tokens}",
+        view.len()
+    )
 }

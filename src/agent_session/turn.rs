@@ -141,6 +141,12 @@ impl AgentSession {
         };
         let request = match self.build_request() {
             Ok(request) => request,
+            // More than fits is there: what a server would refuse need not be sent to find out (C2).
+            Err(_) if self.may_recover() => {
+                self.turn.recovered = true;
+                self.recover_from_overflow();
+                return;
+            }
             Err(words) => {
                 self.fail(&ProviderError::new(ErrorKind::Overflow, words));
                 return;
@@ -166,6 +172,13 @@ impl AgentSession {
             })
         });
         self.set_activity(Activity::Round { cancel });
+    }
+
+    /// Whether room may still be made in this turn, and can be.
+    fn may_recover(&self) -> bool {
+        self.deps.settings.compaction.enabled
+            && !self.turn.recovered
+            && self.plan_after_overflow().is_ok()
     }
 
     pub(super) fn agent_event(&mut self, event: AgentEvent) {

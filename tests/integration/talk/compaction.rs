@@ -386,3 +386,28 @@ async fn c14_f17_the_request_of_a_long_turn_outlives_every_compaction_of_it() {
     let last = text_of(talk.requests().last().unwrap());
     assert!(last.contains("question 2") && !last.contains("latest-request"), "{last}");
 }
+
+#[tokio::test]
+async fn c2_f56_a_session_of_a_larger_model_is_made_to_fit_before_anything_is_sent() {
+    // Once as another model left it, whose figures say nothing here, once with figures that lie.
+    for model in ["elsewhere", "scripted"] {
+        let mut talk = Talk::start();
+        for number in 0..8 {
+            let long = format!("question {number} {}", "alpha beta gamma ".repeat(1_000));
+            let answer = Script::new().text("Yes.").usage(900, 5).finish(StopReason::Stop);
+            talk.say(&long, [answer]).await;
+        }
+        let setup = Setup { window: 24_000, ..Setup::default() };
+        let named = format!("\"model\":\"{model}\"");
+        let edit = |text: String| text.replace("\"model\":\"scripted\"", &named);
+        let mut talk = talk.reopen_edited(setup, edit).await;
+        // The history is read in three pieces; then comes the sentence for the screen.
+        (0..4).for_each(|_| talk.model.push(Script::says(SUMMARY)));
+        talk.say("and now?", [Script::says("On we go.")]).await;
+        let story = talk.story();
+        assert_eq!(story.last().unwrap(), "assistant: On we go.", "{model}: {:?}", ended(&talk));
+        assert!(story.iter().any(|line| line.starts_with("compaction: ")), "{model}");
+        let largest = talk.requests().iter().map(|request| text_of(request).len()).max();
+        assert!(largest.unwrap() / 4 < 24_000, "{model}: {largest:?}");
+    }
+}

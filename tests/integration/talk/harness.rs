@@ -119,9 +119,16 @@ impl Talk {
     }
 
     /// Closes this session and opens its file again.
-    pub async fn reopen(mut self, setup: Setup) -> Self {
+    pub async fn reopen(self, setup: Setup) -> Self {
+        self.reopen_edited(setup, |text| text).await
+    }
+
+    /// As [`Talk::reopen`], with the file changed in between.
+    pub async fn reopen_edited(mut self, setup: Setup, edit: impl Fn(String) -> String) -> Self {
         let path = self.file();
         self.quit().await;
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, edit(text)).unwrap();
         let opened = SessionStore::open(&path, Access::Write, Estimator::default()).unwrap();
         assert_eq!(opened.warnings, Vec::<String>::new());
         Self::on(opened.store, self.dir, setup)
