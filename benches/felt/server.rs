@@ -25,10 +25,12 @@ impl Host {
         let rules = Rules { forgetful: true, ..Rules::default() };
         let server = runtime.block_on(ModelServer::start(rules));
         server.otherwise(|request| {
-            let asked = request.body["messages"].to_string();
+            // The short summary is the one that may take little (C17).
+            let limits = ["max_tokens", "max_completion_tokens"].map(|name| &request.body[name]);
+            let most = limits.iter().find_map(|limit| limit.as_u64()).unwrap_or(0);
             if request.body.get("tools").is_some() {
-                Reply::says("Done.").usage(1_000, 3)
-            } else if asked.contains("<previous-summary>") && !asked.contains("## ") {
+                Reply::says("Done.")
+            } else if most <= 512 {
                 Reply::says(SHORT_SUMMARY)
             } else {
                 let done = "- [x] a step of the list\n".repeat(40);
@@ -40,9 +42,10 @@ impl Host {
 
     /// Makes the server a home's model.
     pub fn configure(&self, home: &Home) {
+        // A window that holds the largest session: what is measured is the program, not its model.
         let config = json!({"providers": {"bench": {
             "baseUrl": self.server.v1(), "api": "openai-completions", "apiKey": "none",
-            "models": [{"id": "m", "contextWindow": 200_000, "maxTokens": 8_000}]}}});
+            "models": [{"id": "m", "contextWindow": 1_000_000_000, "maxTokens": 8_000}]}}});
         home.configure("models.json", &config.to_string());
     }
 
