@@ -4,6 +4,7 @@
 //! The parts were taken out of the command with their quotes removed, so they are looked for letter by
 //! letter, quotes and escapes skipped. What cannot be found is not marked.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Longest command that is marked, in bytes: a longer one fills the screen, and each part is looked
@@ -16,8 +17,9 @@ pub(super) fn locate(command: &str, parts: &[Vec<String>]) -> Vec<Range<usize>> 
     if command.len() > LONGEST {
         return Vec::new();
     }
+    let parts: BTreeSet<&Vec<String>> = parts.iter().collect();
     let mut found: Vec<Range<usize>> =
-        parts.iter().flat_map(|part| places(command, part)).collect();
+        parts.into_iter().flat_map(|part| places(command, part)).collect();
     found.sort_by_key(|range| range.start);
     let mut marks: Vec<Range<usize>> = Vec::new();
     for range in found {

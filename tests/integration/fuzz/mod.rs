@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use mutate::Mutator;
 
-/// How long a single input may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a single input may take, unoptimised and among other tests.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Feeds a target for the time that is set.
 fn fuzz(name: &str, corpus: &[&[u8]], target: impl Fn(&[u8])) {
