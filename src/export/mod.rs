@@ -47,7 +47,10 @@ pub fn export(
     out: &mut dyn Write,
 ) -> io::Result<Vec<String>> {
     match format {
-        Format::Markdown => markdown::write(source, secrets, out),
+        Format::Markdown => {
+            // It is read in terminals as well.
+            markdown::write(source, secrets, &mut crate::tool::sanitize::Cleaned::over(out))
+        }
         Format::Jsonl => jsonl::write(source, secrets, out),
     }
 }

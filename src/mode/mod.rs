@@ -3,3 +3,4 @@
 pub mod interrupt;
 pub mod json;
 pub mod print;
+pub mod printed;

@@ -10,6 +10,7 @@ use crossterm::event::{Event, KeyCode, KeyModifiers};
 use super::places::Folders;
 use super::talk::{registry, settings_places};
 use crate::cli::{Cli, ConfigCommand};
+use crate::mode::printed;
 use crate::provider::secret::Secret;
 use crate::settings::Settings;
 use crate::settings::file::{PROJECT_FOLDER, environment, load, migrate_file};
@@ -23,7 +24,7 @@ pub(super) fn models(filter: Option<&str>) -> anyhow::Result<ExitCode> {
         Err(errors) => return mistakes(&errors),
     };
     let registry = registry(&resolved.settings, &folders);
-    let mut out = std::io::stdout().lock();
+    let mut out = printed::stdout();
     let wanted = filter.unwrap_or_default().to_lowercase();
     for listed in registry.listing() {
         let model = &listed.model;
@@ -92,7 +93,7 @@ pub(super) fn config(what: ConfigCommand) -> anyhow::Result<ExitCode> {
     let folders = Folders::find()?;
     let cwd = std::env::current_dir()?;
     let places = settings_places(&folders, &cwd);
-    let mut out = std::io::stdout().lock();
+    let mut out = printed::stdout();
     match what {
         ConfigCommand::Schema => {
             let schema = crate::settings::schema::schema();
@@ -111,7 +112,7 @@ pub(super) fn config(what: ConfigCommand) -> anyhow::Result<ExitCode> {
                     writeln!(out, "{shown}")?;
                 }
                 for notice in resolved.notices {
-                    writeln!(std::io::stderr(), "regrow: {notice}")?;
+                    writeln!(printed::stderr(), "regrow: {notice}")?;
                 }
             }
             Err(errors) => return mistakes(&errors),
@@ -136,7 +137,7 @@ pub(super) fn mistakes(
     errors: &[crate::settings::origin::SettingsError],
 ) -> anyhow::Result<ExitCode> {
     for error in errors {
-        writeln!(std::io::stderr(), "regrow: {error}")?;
+        writeln!(printed::stderr(), "regrow: {error}")?;
     }
     Ok(ExitCode::from(2))
 }

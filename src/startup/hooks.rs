@@ -20,6 +20,7 @@ use crate::hook::{EventName, Hook, HookAnswer, HookEvent, SessionFacts};
 use crate::ids::Stamper;
 use crate::message::ToolCall;
 use crate::mode::interrupt::Interrupts;
+use crate::mode::printed;
 use crate::nearest::nearest;
 use crate::session::entry::SessionHeader;
 use crate::session::store::{Access, Opened, SessionStore};
@@ -47,7 +48,7 @@ pub(super) fn hooks(what: HooksCommand) -> anyhow::Result<ExitCode> {
         Err(errors) => return commands::mistakes(&errors),
     };
     for notice in &resolved.notices {
-        writeln!(std::io::stderr(), "regrow: {notice}")?;
+        writeln!(printed::stderr(), "regrow: {notice}")?;
     }
     let hooks = &resolved.settings.hooks;
     match what {
@@ -61,7 +62,7 @@ pub(super) fn hooks(what: HooksCommand) -> anyhow::Result<ExitCode> {
 }
 
 fn list(hooks: &[HookSettings]) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
+    let mut out = printed::stdout();
     if hooks.is_empty() {
         writeln!(
             out,
@@ -150,7 +151,7 @@ async fn try_all(
     facts: &SessionFacts,
 ) -> anyhow::Result<ExitCode> {
     let event = occasion.event();
-    let mut out = std::io::stdout();
+    let mut out = printed::stdout();
     let mut asked = false;
     let mut code = ExitCode::SUCCESS;
     for hook in hooks.iter().map(|hook| ExternalHook::new(hook.clone())) {

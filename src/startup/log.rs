@@ -14,7 +14,8 @@ pub(super) fn start_log(state: &Path, debug: bool) -> Option<WorkerGuard> {
         return None;
     }
     let folder = state.join("logs");
-    std::fs::create_dir_all(&folder).ok()?;
+    // What a session says stands in it.
+    crate::session::store::place::create_private_dir(&folder).ok()?;
     let (writer, guard) =
         tracing_appender::non_blocking(tracing_appender::rolling::daily(folder, "regrow.log"));
     let filter = EnvFilter::new(filter.unwrap_or_else(|| "regrow=debug".to_owned()));

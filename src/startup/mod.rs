@@ -56,7 +56,7 @@ pub fn report(error: &anyhow::Error) {
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
     if !gone {
         // Nothing is left to tell it to when stderr is gone too.
-        writeln!(std::io::stderr(), "regrow: {error:#}").ok();
+        writeln!(crate::mode::printed::stderr(), "regrow: {error:#}").ok();
     }
 }
 

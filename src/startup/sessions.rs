@@ -22,6 +22,7 @@ use crate::export::tree::{Branches, TreeText, write_tree_json, write_tree_text};
 use crate::export::{Format, Secrets, Source};
 use crate::ids::{EntryId, Stamper};
 use crate::mode::interrupt::Interrupts;
+use crate::mode::printed;
 use crate::prompt::skill::SkillShelf;
 use crate::session::listing::{self, ListedSession};
 use crate::session::lock::SessionLock;
@@ -42,15 +43,16 @@ pub(super) fn list(all: bool, json: bool) -> anyhow::Result<ExitCode> {
     } else {
         listing::list(&session_dir(&folders, &cwd)?)
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = printed::stdout();
     for session in &listing.sessions {
         if json {
-            writeln!(out, "{}", as_json(session))?;
+            writeln!(std::io::stdout(), "{}", as_json(session))?;
         } else {
             let name = session.name.as_deref().unwrap_or(&session.first);
             writeln!(out, "{}  {}  {name}", session.id, session.changed)?;
         }
     }
+    out.flush()?;
     tell(&listing.problems)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -68,9 +70,10 @@ pub(super) fn tree(wanted: &str, all: bool, json: bool) -> anyhow::Result<ExitCo
     let opened = open(wanted, Access::ReadOnly)?;
     tell(&opened.warnings)?;
     let reader = opened.store.reader();
-    let mut out = BufWriter::new(std::io::stdout().lock());
     if json {
+        let mut out = BufWriter::new(std::io::stdout().lock());
         write_tree_json(reader, &mut out)?;
+        out.flush()?;
     } else {
         let columns = if std::io::stdout().is_terminal() {
             crossterm::terminal::size().map_or(PIPED_COLUMNS, |(columns, _)| usize::from(columns))
@@ -79,9 +82,10 @@ pub(super) fn tree(wanted: &str, all: bool, json: bool) -> anyhow::Result<ExitCo
         };
         let branches = if all { Branches::Unfolded } else { Branches::Folded };
         let how = TreeText { columns, now: SystemStamper.now(), branches };
+        let mut out = printed::stdout();
         write_tree_text(reader, &how, &mut out)?;
+        out.flush()?;
     }
-    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,7 +95,7 @@ pub(super) fn doctor(wanted: &str, fix: bool) -> anyhow::Result<ExitCode> {
     let opened = open(wanted, Access::ReadOnly)?;
     let path = opened.store.path().context("this session has no file")?.to_path_buf();
     let entries = opened.store.reader().tree().len();
-    let mut out = std::io::stdout().lock();
+    let mut out = printed::stdout();
     writeln!(out, "{}: {entries} entries can be read", path.display())?;
     if opened.warnings.is_empty() {
         writeln!(out, "nothing is damaged")?;
@@ -145,10 +149,9 @@ pub(super) fn context(
     let args = TalkArgs { model: model.map(ToOwned::to_owned), ..TalkArgs::default() };
     let (mut session, _, _) = session_on(opened, &args, model.is_some())?;
     let (messages, report) = session.look().map_err(anyhow::Error::msg)?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = printed::stdout();
     if json {
-        serde_json::to_writer(&mut out, &json!({ "messages": messages, "tokens": report }))?;
-        writeln!(out)?;
+        writeln!(std::io::stdout(), "{}", json!({ "messages": messages, "tokens": report }))?;
     } else {
         for message in &messages {
             writeln!(out, "{}", serde_json::to_string(message)?)?;
@@ -204,9 +207,9 @@ pub(super) fn compact(
 }
 
 fn show_plan(plan: &serde_json::Value, json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
+    let mut out = printed::stdout();
     if json {
-        writeln!(out, "{plan}")?;
+        writeln!(std::io::stdout(), "{plan}")?;
     } else if let Some(reason) = plan["nothing"].as_str() {
         writeln!(out, "{reason}")?;
     } else {
@@ -257,12 +260,12 @@ async fn run_compaction(
                     let line = if json { serde_json::to_string(&result)? } else { words };
                     writeln!(std::io::stdout(), "{line}")?;
                 } else if let Some(error) = error {
-                    writeln!(std::io::stderr(), "regrow: {error}")?;
+                    writeln!(printed::stderr(), "regrow: {error}")?;
                     code = ExitCode::FAILURE;
                 }
             }
             Some(SessionEvent::Notice { text, .. }) => {
-                writeln!(std::io::stderr(), "regrow: {text}")?
+                writeln!(printed::stderr(), "regrow: {text}")?
             }
             Some(SessionEvent::Activity { kind: ActivityKind::Idle }) => {
                 handle.commands.send(SessionCommand::Quit).ok();
@@ -403,6 +406,6 @@ pub(super) fn session_on(
 
 /// Words to the person go to stderr.
 fn tell(lines: &[String]) -> std::io::Result<()> {
-    let mut out = std::io::stderr().lock();
+    let mut out = printed::stderr();
     lines.iter().try_for_each(|line| writeln!(out, "regrow: {line}"))
 }

@@ -23,6 +23,7 @@ use crate::cli::{OutputMode, TalkArgs};
 use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
 use crate::mode::print::RunEnd;
+use crate::mode::printed;
 use crate::prompt::skill::SkillShelf;
 use crate::prompt::template::Template;
 use crate::provider::ThinkingLevel;
@@ -145,7 +146,7 @@ fn read_settings(
         Ok(resolved) => Ok(Some(resolved)),
         Err(errors) => {
             for error in errors {
-                writeln!(std::io::stderr(), "regrow: {error}")?;
+                writeln!(printed::stderr(), "regrow: {error}")?;
             }
             Ok(None)
         }
@@ -322,7 +323,11 @@ async fn show(
     let mut out = std::io::stdout();
     let end = match args.mode {
         Some(OutputMode::Json) => crate::mode::json::run(handle, prompt, &mut out).await?,
-        _ => crate::mode::print::run(handle, prompt, &mut out, &mut std::io::stderr()).await?,
+        _ => {
+            let (mut out, mut words) =
+                (crate::tool::sanitize::Cleaned::over(out), printed::stderr());
+            crate::mode::print::run(handle, prompt, &mut out, &mut words).await?
+        }
     };
     Ok(end)
 }

@@ -5,6 +5,7 @@
 //! [`clean`] and [`for_screen`] work on whole texts.
 
 use std::borrow::Cow;
+use std::io;
 
 /// A line that grows beyond this many characters is passed on in pieces.
 const LONGEST_LINE: usize = 16 * 1024;
@@ -211,6 +212,31 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A writer of texts: escape sequences and control characters do not pass (F86).
+///
+/// Each write is taken for whole text; a buffer belongs below it, not above.
+#[derive(Debug)]
+pub struct Cleaned<W>(W);
+
+impl<W: io::Write> Cleaned<W> {
+    /// Cleans what goes to `below`.
+    pub const fn over(below: W) -> Self {
+        Self(below)
+    }
+}
+
+impl<W: io::Write> io::Write for Cleaned<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(clean(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// A text as it may be put on the screen: [`clean`], tabs as spaces, and no characters that change
 /// the direction of what follows or the number of lines.
 #[must_use]
@@ -282,6 +308,8 @@ pub fn with_visible_controls(text: &str) -> (Cow<'_, str>, bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -293,6 +321,14 @@ mod tests {
         }
         cleaner.finish(&mut out);
         out
+    }
+
+    #[test]
+    fn f86_only_text_passes_a_writer() {
+        let mut printed = Cleaned::over(Vec::new());
+        let name = "a\u{1b}]0;owned\u{7}b\u{9b}2Jc\u{8}";
+        writeln!(printed, "{name}\t안녕 ©").unwrap();
+        assert_eq!(String::from_utf8(printed.0).unwrap(), "abc\t안녕 ©\n");
     }
 
     #[test]

@@ -12,6 +12,7 @@
 mod command_line;
 mod extend;
 mod fuzz;
+mod private;
 mod protocols;
 mod providers;
 mod readme;
