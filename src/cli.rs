@@ -78,9 +78,18 @@ pub enum Command {
     Export {
         /// A path, an id or the beginning of one
         session: String,
-        /// As what; else by the ending of FILE
-        #[arg(long, value_name = "FORMAT")]
+        /// As what: html, md or jsonl; else by the ending of FILE
+        #[arg(long, value_name = "FORMAT", group = "as")]
         format: Option<String>,
+        /// As a page for a browser, with all branches
+        #[arg(long, group = "as")]
+        html: bool,
+        /// As Markdown, the path to the leaf
+        #[arg(long, group = "as")]
+        md: bool,
+        /// As JSON Lines, the whole session
+        #[arg(long, group = "as")]
+        jsonl: bool,
         /// Where to; else stdout
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,

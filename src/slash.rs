@@ -226,7 +226,7 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "export",
         aliases: &[],
-        arguments: "[md | jsonl] [FILE] [--redact]",
+        arguments: "[html | md | jsonl] [FILE] [--redact]",
         help: "write the session for others to read",
         parse: export,
     },
@@ -396,7 +396,9 @@ fn export(rest: &str) -> Result<SlashAction, String> {
     let format = match format {
         Some(format) => format,
         None if path.is_empty() => Format::Markdown,
-        None => by_ending().ok_or_else(|| format!("`{path}` does not end in .md or .jsonl"))?,
+        None => {
+            by_ending().ok_or_else(|| format!("`{path}` does not end in .html, .md or .jsonl"))?
+        }
     };
     let path = (!path.is_empty()).then(|| PathBuf::from(path));
     Ok(SlashAction::Export(ExportRequest { format, path, secrets }))
@@ -513,7 +515,7 @@ mod tests {
         );
         refuses(
             "/export x.pdf",
-            "/export: `x.pdf` does not end in .md or .jsonl; usage: /export [md | jsonl] [FILE] [--redact]",
+            "/export: `x.pdf` does not end in .html, .md or .jsonl; usage: /export [html | md | jsonl] [FILE] [--redact]",
         );
     }
 

@@ -4,11 +4,13 @@
 //! memory does not grow with the session. It never changes the session.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::session::entry::SessionHeader;
 use crate::session::reader::SessionReader;
 use crate::session::tree::NodeIndex;
 
+mod html;
 mod jsonl;
 mod markdown;
 mod redact;
@@ -25,6 +27,8 @@ pub struct Source<'a> {
     pub header: &'a SessionHeader,
     /// The end of the path that formats without branches show; `None` is before the first entry.
     pub leaf: Option<NodeIndex>,
+    /// The session's file, beside which the originals of pruned results may lie.
+    pub file: Option<&'a Path>,
 }
 
 /// Whether what looks like a key is blacked out.
@@ -52,6 +56,7 @@ pub fn export(
             markdown::write(source, secrets, &mut crate::tool::sanitize::Cleaned::over(out))
         }
         Format::Jsonl => jsonl::write(source, secrets, out),
+        Format::Html => html::write(source, secrets, out),
     }
 }
 
@@ -70,11 +75,14 @@ pub enum Format {
     Markdown,
     /// The whole session in its own format.
     Jsonl,
+    /// The whole session as one page for a browser.
+    Html,
 }
 
 impl Format {
     /// All formats and the words for them.
-    pub const ALL: [(&'static str, Self); 2] = [("md", Self::Markdown), ("jsonl", Self::Jsonl)];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("md", Self::Markdown), ("jsonl", Self::Jsonl), ("html", Self::Html)];
 
     /// Reads a format's word or a file ending, in any case.
     #[must_use]
@@ -92,6 +100,7 @@ impl Format {
         match self {
             Self::Markdown => "md",
             Self::Jsonl => "jsonl",
+            Self::Html => "html",
         }
     }
 }

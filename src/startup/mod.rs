@@ -36,8 +36,10 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Compact { session, instructions, dry_run, json }) => {
             sessions::compact(&session, &instructions.join(" "), dry_run, json)
         }
-        Some(Command::Export { session, format, output, redact }) => {
-            sessions::export(&session, format.as_deref(), output.as_deref(), redact)
+        Some(Command::Export { session, format, html, md, jsonl, output, redact }) => {
+            let flags = [(html, "html"), (md, "md"), (jsonl, "jsonl")];
+            let flag = flags.into_iter().find_map(|(given, word)| given.then_some(word));
+            sessions::export(&session, format.as_deref().or(flag), output.as_deref(), redact)
         }
         Some(Command::Import { file }) => sessions::import(&file),
         Some(Command::Login { provider }) => commands::login(&provider),

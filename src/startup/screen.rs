@@ -130,7 +130,7 @@ fn write_export(
     BufReader::new(File::open(file)?).read_line(&mut first)?;
     let header: SessionHeader = serde_json::from_str(&first)?;
     let leaf = open.reader.tree().leaf();
-    let source = Source { reader: &open.reader, header: &header, leaf };
+    let source = Source { reader: &open.reader, header: &header, leaf, file: Some(file) };
     let session = open.file.as_deref();
     super::sessions::write_export(request.format, &source, request.secrets, session, path)?;
     Ok(())

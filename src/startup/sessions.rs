@@ -107,7 +107,7 @@ pub(super) fn doctor(wanted: &str, fix: bool) -> anyhow::Result<ExitCode> {
     let copy = beside(&path, "repaired");
     let reader = opened.store.reader();
     let leaf = reader.tree().leaf();
-    let source = Source { reader, header: opened.store.header(), leaf };
+    let source = Source { reader, header: opened.store.header(), leaf, file: opened.store.path() };
     let problems = write_export(Format::Jsonl, &source, Secrets::Keep, Some(&path), &copy)
         .with_context(|| format!("cannot write {}", copy.display()))?;
     for problem in problems {
@@ -286,11 +286,11 @@ pub(super) fn export(
     let ending = output.and_then(Path::extension).and_then(|ending| ending.to_str());
     let word = format.or(ending).unwrap_or("md");
     let Some(format) = Format::parse(word) else {
-        bail!("there is no format {word}; there are md and jsonl");
+        bail!("there is no format {word}; there are html, md and jsonl");
     };
     let reader = opened.store.reader();
     let leaf = reader.tree().leaf();
-    let source = Source { reader, header: opened.store.header(), leaf };
+    let source = Source { reader, header: opened.store.header(), leaf, file: opened.store.path() };
     let secrets = if redact { Secrets::Redact } else { Secrets::Keep };
     let problems = match output {
         Some(path) => write_export(format, &source, secrets, opened.store.path(), path)

@@ -10,6 +10,7 @@
 )]
 
 mod command_line;
+mod export;
 mod extend;
 mod fuzz;
 mod private;

@@ -33,7 +33,7 @@ fn exported(format: Format, secrets: Secrets) -> String {
     let reader = store.reader();
     let (header, _) = entries();
     let leaf = reader.tree().leaf();
-    let source = Source { reader, header: &header, leaf };
+    let source = Source { reader, header: &header, leaf, file: None };
     let mut out = Vec::new();
     let problems = export::export(format, &source, secrets, &mut out).unwrap();
     assert_eq!(problems, [""; 0]);
