@@ -28,6 +28,7 @@ mod keys;
 mod open;
 mod outward;
 mod reloading;
+mod seek;
 mod session_events;
 
 /// How long the first of two presses counts.
@@ -83,6 +84,11 @@ pub struct App {
     home: Option<PathBuf>,
     /// What was searched for last in the transcript.
     sought: Option<String>,
+    /// A search for it in what is not held.
+    seeking: Option<seek::Seeking>,
+    copied: Option<seek::Copied>,
+    /// Whether it is shown when things were said.
+    pub(super) times: bool,
     /// A search through what was sent: the words, how many steps back, what it showed.
     recalling: Option<(String, usize, String)>,
     /// The session's file; it need not be written yet.
@@ -137,6 +143,9 @@ impl App {
             templates: options.templates,
             home: options.home,
             sought: None,
+            seeking: None,
+            copied: None,
+            times: false,
             recalling: None,
             file: None,
             editor_columns: 80,
@@ -178,7 +187,10 @@ impl App {
                 }
                 self.tell_overlays(|overlay| overlay.entries(&entries));
             }
-            UiEvent::Found(hits) => self.tell_overlays(|overlay| overlay.found(&hits)),
+            UiEvent::Found(hits) => {
+                self.found(&hits, now);
+                self.tell_overlays(|overlay| overlay.found(&hits));
+            }
             UiEvent::Files { query, files } => self.files_found(&query, files),
             UiEvent::Edited(Ok(text)) => self.editor.set_text(text.trim_end_matches('\n')),
             UiEvent::Edited(Err(why)) | UiEvent::Failed(why) => self.error(&why),

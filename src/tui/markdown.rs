@@ -3,8 +3,6 @@
 //! [`render`] draws a whole text. [`Growing`] draws a text that streams: finished blocks are drawn
 //! once, only the open last one again. The source must have passed [`super::text::sanitize`].
 
-use std::ops::Range;
-
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -14,8 +12,10 @@ use super::links::bare_addresses;
 use super::theme::Theme;
 use super::wrap::{Breaking, Margins, wrap};
 
+mod growing;
 mod table;
 
+pub use growing::Growing;
 use table::Table;
 
 /// What drawing depends on besides the text.
@@ -51,92 +51,29 @@ fn append(lines: &mut Vec<Line<'static>>, gap: bool, source: &str, page: Page<'_
     writer.gap
 }
 
-/// A text that grows at its end.
-#[derive(Debug, Default)]
-pub struct Growing {
-    source: String,
-    /// Everything before this offset is drawn for good.
-    settled: usize,
-    lines: Vec<Line<'static>>,
-    /// How many of `lines` are drawn for good, and whether a blank line belongs after them.
-    settled_lines: usize,
-    gap: bool,
-    /// How much of `source` the lines show, and at what width.
-    shown: Option<(usize, usize)>,
-}
-
-impl Growing {
-    /// Adds to the end.
-    pub fn push(&mut self, text: &str) {
-        self.source.push_str(text);
-    }
-
-    /// The text so far.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// The lines as last brought up to date.
-    #[must_use]
-    pub fn lines(&self) -> &[Line<'static>] {
-        &self.lines
-    }
-
-    /// Forgets what was drawn, because the theme or the width changed.
-    pub fn redraw(&mut self) {
-        self.settled = 0;
-        self.settled_lines = 0;
-        self.gap = false;
-        self.lines.clear();
-        self.shown = None;
-    }
-
-    /// Brings the lines up to date.
-    pub fn update(&mut self, page: Page<'_>) {
-        let target = (self.source.len(), page.width);
-        if self.shown == Some(target) {
-            return;
-        }
-        if self.shown.is_some_and(|(_, width)| width != page.width) {
-            self.redraw();
-        }
-        self.lines.truncate(self.settled_lines);
-        let open = last_block(&self.source[self.settled..]);
-        if open > 0 {
-            let settled = &self.source[self.settled..self.settled + open];
-            self.gap = append(&mut self.lines, self.gap, settled, page);
-            self.settled += open;
-            self.settled_lines = self.lines.len();
-        }
-        // The open block changes with every piece: its code is coloured once it is whole.
-        let plain = page.highlights.only_links();
-        let open_page = Page { highlights: &plain, ..page };
-        append(&mut self.lines, self.gap, &self.source[self.settled..], open_page);
-        self.shown = Some(target);
-    }
-}
-
-/// Where the line begins on which the last top-level block starts. Only whole lines count: a row of
-/// a table that has just begun still looks like a paragraph.
-fn last_block(source: &str) -> usize {
-    let source = &source[..source.rfind('\n').map_or(0, |feed| feed + 1)];
-    let mut depth = 0usize;
-    let mut last = 0;
-    for (event, Range { start, .. }) in Parser::new_ext(source, OPTIONS).into_offset_iter() {
+/// The code blocks of a text, in order.
+#[must_use]
+pub fn code_blocks(source: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open: Option<String> = None;
+    for event in Parser::new_ext(source, OPTIONS) {
         match event {
-            Event::Start(_) => {
-                if depth == 0 {
-                    last = start;
+            Event::Start(Tag::CodeBlock(_)) => open = Some(String::new()),
+            Event::Text(text) => {
+                if let Some(code) = &mut open {
+                    code.push_str(&text);
                 }
-                depth += 1;
             }
-            Event::End(_) => depth = depth.saturating_sub(1),
-            _ if depth == 0 => last = start,
+            Event::End(TagEnd::CodeBlock) => blocks.extend(open.take()),
             _ => {}
         }
     }
-    source[..last].rfind('\n').map_or(0, |feed| feed + 1)
+    blocks
+}
+
+/// The bar that stands before code.
+fn code_bar(theme: &Theme) -> Span<'static> {
+    Span::styled("│ ", theme.dim)
 }
 
 /// A block that holds blocks.
@@ -440,7 +377,7 @@ impl<'a> Writer<'a> {
         let Some((language, code)) = self.code.take() else { return };
         self.open_block();
         let mut margins = self.margins();
-        let bar = Span::styled("│ ", self.page.theme.dim);
+        let bar = code_bar(self.page.theme);
         margins.first.push(bar.clone());
         margins.rest.push(bar);
         let code = code.strip_suffix('\n').unwrap_or(&code);
@@ -528,38 +465,5 @@ mod tests {
         let lines = draw("- 가나다 라마바 사아자\n", 10);
         assert_eq!(lines, ["• 가나다", "  라마바", "  사아자"]);
         assert!(lines.iter().all(|line| width(line) <= 10));
-    }
-
-    /// Whatever the pieces in which a text arrives, it ends up drawn as if it had come at once.
-    #[test]
-    fn f88_streaming_draws_what_drawing_at_once_draws() {
-        let source = "# A\n\npara one\ntwo\n\n- a\n- b\n\n  c\n\n1. x\n2. y\n\n```rs\nlet a;\n\nlet b;\n```\n\
-                      after\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n    indented\n\nTitle\n===\nend";
-        let theme = Theme::dark();
-        let highlights = Highlights::default();
-        let page = Page { theme: &theme, width: 30, highlights: &highlights };
-        for step in [1, 3, 7, 50] {
-            let mut growing = Growing::default();
-            let characters: Vec<char> = source.chars().collect();
-            for piece in characters.chunks(step) {
-                growing.push(&piece.iter().collect::<String>());
-                growing.update(page);
-            }
-            assert_eq!(growing.lines(), render(source, page), "in pieces of {step}");
-        }
-    }
-
-    #[test]
-    fn f88_finished_blocks_are_drawn_once() {
-        let theme = Theme::dark();
-        let highlights = Highlights::default();
-        let page = Page { theme: &theme, width: 30, highlights: &highlights };
-        let mut growing = Growing::default();
-        growing.push("one\n\ntwo\n\nthr");
-        growing.update(page);
-        assert_eq!(&growing.source[growing.settled..], "two\n\nthr");
-        growing.push("ee\n\n```\ncode\n\nmore code");
-        growing.update(page);
-        assert_eq!(&growing.source[growing.settled..], "```\ncode\n\nmore code");
     }
 }

@@ -347,7 +347,10 @@ impl MainLoop {
                 None => {}
                 Some(ForLoop::Copy(text)) => {
                     self.screen.write(&input::clipboard_sequence(&text, &self.manner))?;
-                    let hint = UiEvent::Hint("copied".to_owned());
+                    let first = text.trim_start().lines().next().unwrap_or_default();
+                    let (first, lines) = (text::clip(first, 40), text.lines().count());
+                    let hint = format!("copied {}: {first}", amount::count(lines, "line"));
+                    let hint = UiEvent::Hint(hint);
                     self.app.update(hint, Instant::now());
                 }
                 Some(ForLoop::UseMouse(mouse)) => self.screen.use_mouse(mouse)?,

@@ -1,7 +1,7 @@
 //! What was said, as blocks of lines (U1): entries on the path to the leaf, then what streams now.
 //!
-//! Only a window of the path is held, its end first; the entries before it are asked for when one
-//! scrolls near them ([`Transcript::wanted`]). Lines are drawn once per block and width, and a frame
+//! Only a window of the path is held, its end first; the entries before and after it are asked for when
+//! one scrolls near them ([`Transcript::wanted`]), and what is far from the view is let go. Lines are drawn once per block and width, and a frame
 //! costs the lines that are seen. No I/O: bodies come in through [`Transcript::loaded`].
 
 use std::collections::VecDeque;
@@ -10,23 +10,27 @@ use std::sync::Arc;
 
 use ratatui::text::Line;
 
-use super::cell::{Cell, Detail, Look, NoticeCell, Shown, Welcome, cells_of};
+use super::cell::{Cell, Detail, Look, NoticeCell, Welcome};
 use crate::agent_session::event::NoticeLevel;
+use crate::ids::Timestamp;
 use crate::message::Message;
 use crate::session::entry::{EntryBody, SessionEntry};
 use crate::session::reader::SessionReader;
 use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
 
+mod entries;
 mod live;
 mod scroll;
+mod seek;
 
+use entries::{add_entry, holds, is_visible, tokens_after, visible_path};
 use scroll::View;
 pub use scroll::{Seen, SeenBlock};
 
 /// Entries that are asked for at once.
 const CHUNK: usize = 48;
 
-/// Most blocks that are kept before the end while one stands there.
+/// Most blocks that are held; those farthest from the view go.
 const MOST_BLOCKS: usize = 600;
 
 /// Where a block comes from.
@@ -47,6 +51,8 @@ struct Block {
     seq: i64,
     origin: Origin,
     cell: Cell,
+    /// When it was said, for entries.
+    time: Option<Timestamp>,
     /// Whether a blank line stands before it.
     gap: bool,
     drawn: Vec<Line<'static>>,
@@ -56,7 +62,7 @@ struct Block {
 
 impl Block {
     const fn new(seq: i64, origin: Origin, cell: Cell) -> Self {
-        Self { seq, origin, cell, gap: true, drawn: Vec::new(), look: None }
+        Self { seq, origin, cell, time: None, gap: true, drawn: Vec::new(), look: None }
     }
 
     /// Lines, the blank one before it included.
@@ -89,6 +95,14 @@ pub struct Transcript {
     left_at: (i64, usize),
     /// Whether the view is so near the beginning that older entries are needed.
     near_top: bool,
+    /// The same for the end of what is held.
+    near_bottom: bool,
+    /// The first block below the view.
+    bottom: usize,
+    /// Whether the view's top was gone to, so that it stays although what follows would not fill the view.
+    pinned: bool,
+    /// The entry that is to be seen as soon as it is read.
+    goal: Option<NodeIndex>,
     /// Counts looks: all blocks are drawn again when it changes.
     look: u64,
     width: usize,
@@ -115,19 +129,32 @@ impl Transcript {
             shared > self.window.start && path.len() - shared.min(path.len()) <= 4 * CHUNK;
         self.live.clear();
         self.pending = None;
+        self.goal = None;
         if ends_inside && self.window.end >= shared {
             self.drop_after(&path[..shared]);
             self.window.end = shared;
         } else {
-            self.blocks.clear();
-            self.window = path.len()..path.len();
-            self.view = View::End;
-            self.near_top = true;
+            self.hold_nothing_at(path.len());
         }
         self.path = path;
         if self.window.is_empty() && self.window.start == 0 {
             self.put_welcome();
         }
+    }
+
+    /// Holds no entries, and reads next those around a place of the path.
+    fn hold_nothing_at(&mut self, place: usize) {
+        self.blocks.clear();
+        self.window = place..place;
+        self.pending = None;
+        self.view = View::End;
+        self.pinned = false;
+        self.near_top = true;
+    }
+
+    /// Whether the end of the path is held, so that what streams follows it.
+    fn is_attached(&self) -> bool {
+        self.window.end == self.path.len()
     }
 
     /// Forgets everything, for another session.
@@ -156,7 +183,8 @@ impl Transcript {
         if self.pending.is_some() {
             return None;
         }
-        let range = if self.window.end < self.path.len() {
+        let wants_newer = !self.is_attached() && (self.view == View::End || self.near_bottom);
+        let range = if wants_newer {
             self.window.end..(self.window.end + 4 * CHUNK).min(self.path.len())
         } else if self.window.start > 0 && self.wants_older() {
             self.whole_turns(tree, self.window.start.saturating_sub(CHUNK))..self.window.start
@@ -195,6 +223,7 @@ impl Transcript {
         self.pending = None;
         // Whether more is needed shows when this is drawn.
         self.near_top = false;
+        self.near_bottom = false;
         let goes_before = range.end <= self.window.start;
         let mut made = Vec::new();
         for index in asked {
@@ -223,6 +252,8 @@ impl Transcript {
         if self.window.start == 0 {
             self.put_welcome();
         }
+        self.reach_goal();
+        self.trim();
     }
 
     /// An entry was appended at the leaf.
@@ -235,7 +266,7 @@ impl Transcript {
             }
             index
         };
-        let attached = self.window.end == self.path.len() && self.pending.is_none();
+        let attached = self.is_attached() && !self.is_loading_newer();
         self.path.push(index);
         if !attached {
             self.end_stream();
@@ -298,30 +329,55 @@ impl Transcript {
         self.welcome = Some(welcome);
     }
 
-    /// Lets go of blocks far above the end.
+    /// Whether what follows the window is being read.
+    fn is_loading_newer(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.start >= self.window.end)
+            && !self.is_attached()
+    }
+
+    /// Lets go of the blocks that are farthest from the view. What the screen itself said there is gone;
+    /// entries are read again when they are needed.
     fn trim(&mut self) {
-        if self.view != View::End {
+        if self.pending.is_some() {
             return;
         }
         while self.blocks.len() > MOST_BLOCKS {
-            let Some(Block { origin, .. }) = self.blocks.pop_front() else { return };
-            let Origin::Entry(index) = origin else { continue };
-            // All blocks of an entry go together, and results go with their calls.
-            let more = |block: &Block| block.origin == Origin::Entry(index);
-            while self.blocks.front().is_some_and(more) {
-                self.blocks.pop_front();
-            }
-            let next = self.blocks.iter().find_map(|block| match block.origin {
-                Origin::Entry(index) => Some(index),
-                _ => None,
-            });
-            let held = &self.path[self.window.clone()];
-            let gone = next.and_then(|next| held.iter().position(|index| *index == next));
-            self.window.start += gone.unwrap_or(held.len());
+            let place = match self.view {
+                View::End => self.blocks.len(),
+                View::Top { seq, .. } => self.place_of(seq).unwrap_or(self.blocks.len()),
+            };
+            if place >= self.blocks.len() / 2 { self.drop_front() } else { self.drop_back() }
         }
         if let Some(front) = self.blocks.front_mut() {
             front.gap = false;
         }
+    }
+
+    fn drop_front(&mut self) {
+        let Some(Block { origin, .. }) = self.blocks.pop_front() else { return };
+        let Origin::Entry(index) = origin else { return };
+        // All blocks of an entry go together, and results go with their calls.
+        while self.blocks.front().is_some_and(|block| block.origin == Origin::Entry(index)) {
+            self.blocks.pop_front();
+        }
+        let next = self.blocks.iter().find_map(|block| match block.origin {
+            Origin::Entry(index) => Some(index),
+            _ => None,
+        });
+        let held = &self.path[self.window.clone()];
+        let gone = next.and_then(|next| held.iter().position(|index| *index == next));
+        self.window.start += gone.unwrap_or(held.len());
+    }
+
+    fn drop_back(&mut self) {
+        let Some(Block { origin, .. }) = self.blocks.pop_back() else { return };
+        let Origin::Entry(index) = origin else { return };
+        while self.blocks.back().is_some_and(|block| block.origin == Origin::Entry(index)) {
+            self.blocks.pop_back();
+        }
+        let held = &self.path[self.window.clone()];
+        let from = held.iter().rposition(|held| *held == index).unwrap_or(0);
+        self.window.end = self.window.start + from;
     }
 
     /// A word from the program, at the end.
@@ -332,7 +388,7 @@ impl Transcript {
     fn push_local(&mut self, cell: Cell) {
         self.next_seq += 1;
         let block = Block::new(self.next_seq, Origin::Local, cell);
-        if self.live.is_empty() && self.window.end == self.path.len() {
+        if self.live.is_empty() && self.is_attached() {
             self.append(vec![block]);
         } else {
             self.live.push(block);
@@ -375,7 +431,8 @@ impl Transcript {
     /// Whether the end of the path is not there yet, so that drawing now would show a hole.
     #[must_use]
     pub fn is_loading_end(&self) -> bool {
-        self.window.end < self.path.len() || (self.window.is_empty() && !self.path.is_empty())
+        self.view == View::End
+            && (!self.is_attached() || (self.window.is_empty() && !self.path.is_empty()))
     }
 
     fn draw_block(block: &mut Block, stamp: u64, look: Look<'_>) {
@@ -384,84 +441,6 @@ impl Transcript {
             block.look = Some(stamp);
         }
     }
-}
-
-/// Adds the cells of an entry to `made`; a result goes to its call, there or in `calls`.
-fn add_entry(
-    made: &mut Vec<Block>,
-    calls: Option<&mut VecDeque<Block>>,
-    index: NodeIndex,
-    entry: &SessionEntry,
-    after: Option<u64>,
-) {
-    let result = match cells_of(entry, after) {
-        Shown::Cells(cells) => {
-            made.extend(cells.into_iter().map(|cell| Block::new(0, Origin::Entry(index), cell)));
-            return;
-        }
-        Shown::Result(result) => result,
-    };
-    let before = calls.into_iter().flat_map(|blocks| blocks.iter_mut().rev());
-    let call = made.iter_mut().rev().chain(before).find_map(|block| match &mut block.cell {
-        Cell::Tool(tool) if tool.awaits(&result.tool_call_id) => Some((tool, &mut block.look)),
-        _ => None,
-    });
-    if let Some((tool, look)) = call {
-        tool.finish(result);
-        *look = None;
-    }
-}
-
-/// Whether an answer speaks of an entry.
-fn holds(
-    entries: &[(NodeIndex, Arc<SessionEntry>)],
-    failed: &[(NodeIndex, String)],
-    index: NodeIndex,
-) -> bool {
-    entries.iter().any(|(found, _)| *found == index) || failed.iter().any(|(f, _)| *f == index)
-}
-
-/// The entries of the active path that the transcript shows.
-fn visible_path(tree: &SessionTree) -> Vec<NodeIndex> {
-    let mut path = tree.active_path();
-    let mut begun = false;
-    path.retain(|index| {
-        let visible = is_visible(&tree.node(*index).kind, begun);
-        begun |= visible;
-        visible
-    });
-    path
-}
-
-/// Whether entries of a kind are shown. A change of the model before anything was said is not.
-const fn is_visible(kind: &NodeKind, begun: bool) -> bool {
-    match kind {
-        NodeKind::User
-        | NodeKind::Assistant(_)
-        | NodeKind::ToolResult { .. }
-        | NodeKind::BashExecution { .. }
-        | NodeKind::BranchSummary { .. }
-        | NodeKind::CompactionSummary
-        | NodeKind::Compaction { .. } => true,
-        NodeKind::Custom { display, .. } => *display,
-        NodeKind::ModelChange(_) => begun,
-        _ => false,
-    }
-}
-
-/// Tokens that a compaction left in context: its summary and the kept tail.
-fn tokens_after(reader: &SessionReader, index: NodeIndex, entry: &SessionEntry) -> Option<u64> {
-    let EntryBody::Compaction(compaction) = &entry.body else { return None };
-    let tree = reader.tree();
-    let mut tokens = u64::from(tree.node(index).tokens);
-    for above in tree.ancestors(index).skip(1) {
-        let node = tree.node(above);
-        tokens += u64::from(node.tokens);
-        if node.id == compaction.first_kept_entry_id {
-            return Some(tokens);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

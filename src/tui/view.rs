@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use jiff::tz::TimeZone;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
@@ -10,6 +11,7 @@ use ratatui::widgets::Clear;
 
 use super::app::App;
 use super::editor::layout::Layout;
+use super::overlay::tree::paint::moment;
 use super::text::{clip, one_line, width};
 
 /// Below this size a line says that the window is too small.
@@ -90,10 +92,15 @@ fn draw_main(app: &mut App, frame: &mut Frame<'_>, screen: Rect, now: Instant) -
 fn draw_transcript(app: &mut App, frame: &mut Frame<'_>, area: Rect) -> Option<usize> {
     let rows = usize::from(area.height);
     app.transcript_rows = rows;
-    let App { transcript, theme, highlights, cwd, .. } = app;
+    let App { transcript, theme, highlights, cwd, times, .. } = app;
     let seen = transcript.look_at(rows, usize::from(area.width), theme, highlights, cwd);
     let mut y = area.y;
     for block in transcript.seen(&seen) {
+        if let (true, 1.., Some(time)) = (*times, block.blank, block.time) {
+            let time = moment(time, &TimeZone::system());
+            let row = Rect { y, height: 1, ..area };
+            frame.render_widget(Line::styled(format!("{time}  "), theme.dim).right_aligned(), row);
+        }
         y += block.blank as u16;
         for line in block.lines {
             if y >= area.bottom() {

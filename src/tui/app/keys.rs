@@ -100,7 +100,12 @@ impl App {
 
     fn choose(&mut self) {
         let Some(choice) = self.menu.as_ref().map(crate::tui::menu::Menu::choice) else { return };
-        self.editor.replace_before(choice.replaces, &choice.text);
+        // More may have been typed since the list was made.
+        let typed = match crate::tui::menu::kind_for(self.editor.before_caret(), "") {
+            Some(Kind::Files(query)) => query.len(),
+            _ => choice.replaces,
+        };
+        self.editor.replace_before(typed, &choice.text);
         self.close_menu();
         // A folder that was chosen shows what is in it.
         if choice.text.ends_with('/') {
@@ -140,10 +145,12 @@ impl App {
             | Action::ShowKeys
             | Action::Find
             | Action::CopyAnswer
+            | Action::CopyCode
             | Action::SearchHistory => self.open_by_key(action, now),
             Action::CycleThinking => self.cycle_thinking(),
             Action::ToggleTools => self.transcript.toggle_tools(),
             Action::ToggleThinking => self.transcript.toggle_thinking(),
+            Action::ToggleTimes => self.times = !self.times,
             Action::ExternalEditor => {
                 let text = self.editor.text();
                 self.effects.push(UiEffect::EditExternally(text));
@@ -168,9 +175,9 @@ impl App {
             Action::PageDown => self.transcript.scroll_by(page),
             Action::ScrollUp => self.transcript.scroll_by(-1),
             Action::ScrollDown => self.transcript.scroll_by(1),
-            Action::ScrollTop => self.transcript.scroll_to_top(),
-            Action::PreviousRequest => self.transcript.go_to_request(Direction::Back),
-            Action::NextRequest => self.transcript.go_to_request(Direction::Forward),
+            Action::ScrollTop => self.go_to_beginning(),
+            Action::PreviousRequest => self.go_to_request(Direction::Back),
+            Action::NextRequest => self.go_to_request(Direction::Forward),
             _ => self.transcript.scroll_to_end(),
         }
     }

@@ -126,17 +126,6 @@ impl App {
         }
     }
 
-    /// Goes back to the nearest place above that holds a text (`/find`, and again by key).
-    fn find(&mut self, text: Option<String>, now: Instant) {
-        let Some(text) = text.or_else(|| self.sought.clone()) else {
-            return self.status.hint("/find TEXT searches back from here", now);
-        };
-        if !self.transcript.find_back(&text) {
-            self.status.hint(format!("nothing above holds {text}; /tree searches everything"), now);
-        }
-        self.sought = Some(text);
-    }
-
     /// Puts what was sent before and holds the written text into the editor; again for older ones.
     fn search_history(&mut self, now: Instant) {
         let written = self.editor.text();
@@ -190,12 +179,7 @@ impl App {
                 let keys = help::keys(&self.keymap, &self.theme);
                 self.push_overlay(Box::new(keys));
             }
-            Action::CopyAnswer => match self.transcript.last_answer() {
-                Some(answer) => {
-                    self.effects.push(UiEffect::Copy(answer));
-                }
-                None => self.status.hint("there is no answer to copy yet", now),
-            },
+            Action::CopyAnswer | Action::CopyCode => self.copy(action, now),
             Action::OpenTree => self.open_tree(None, now),
             Action::Find => self.find(None, now),
             Action::SearchHistory => self.search_history(now),

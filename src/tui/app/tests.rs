@@ -24,6 +24,7 @@ use crate::tui::theme::ColorDepth;
 
 mod keys;
 mod screens;
+mod seeking;
 
 /// Lines in memory; a span's offset is the number of the line.
 #[derive(Default)]
@@ -140,6 +141,14 @@ impl Stage {
                         .map(|index| (index, reader.entry(index).unwrap()))
                         .collect();
                     self.event(UiEvent::Entries { entries, failed: Vec::new() });
+                }
+                UiEffect::SearchBodies(query) => {
+                    crate::tui::overlay::tree::search::search_bodies(
+                        &self.reader(),
+                        &query,
+                        &|| false,
+                        &mut |hits| self.event(UiEvent::Found(hits)),
+                    );
                 }
                 effect => self.other.push(effect),
             }

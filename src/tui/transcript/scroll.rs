@@ -5,9 +5,9 @@
 
 use ratatui::text::Line;
 
-use super::{Block, Transcript};
-use crate::tui::cell::{Cell, Look};
-use crate::tui::editor::Direction;
+use super::{Block, CHUNK, Transcript};
+use crate::ids::Timestamp;
+use crate::tui::cell::Look;
 use crate::tui::highlight::Highlights;
 use crate::tui::theme::Theme;
 use std::path::Path;
@@ -21,6 +21,9 @@ pub(super) enum View {
     /// The top line is line `line` of block `seq`.
     Top { seq: i64, line: usize },
 }
+
+/// The view is near an end of what is held when so few blocks stand between.
+const NEAR: usize = 8;
 
 /// The lines that are seen, top first. Made by [`Transcript::look_at`].
 #[derive(Debug, Default)]
@@ -46,18 +49,21 @@ pub struct SeenBlock<'a> {
     pub lines: &'a [Line<'static>],
     /// Columns to leave free at the left.
     pub inset: usize,
+    /// When it was said, for what comes from the session.
+    pub time: Option<Timestamp>,
 }
 
 impl Transcript {
-    fn block(&self, place: usize) -> Option<&Block> {
+    pub(super) fn block(&self, place: usize) -> Option<&Block> {
         self.blocks.get(place).or_else(|| self.live.get(place - self.blocks.len().min(place)))
     }
 
-    fn len(&self) -> usize {
-        self.blocks.len() + self.live.len()
+    /// Blocks that can be seen: what streams stands after the end of the path, not after a part of it.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len() + if self.is_attached() { self.live.len() } else { 0 }
     }
 
-    fn place_of(&self, seq: i64) -> Option<usize> {
+    pub(super) fn place_of(&self, seq: i64) -> Option<usize> {
         (0..self.len()).rev().find(|place| self.block(*place).is_some_and(|block| block.seq == seq))
     }
 
@@ -111,7 +117,9 @@ impl Transcript {
             parts.push(Part { block: place, from: height - lines, lines });
             room -= lines;
         }
-        self.near_top = place < 8;
+        self.near_top = place < NEAR;
+        self.near_bottom = true;
+        self.bottom = self.len();
         parts.reverse();
         Seen { parts, below: None }
     }
@@ -125,7 +133,7 @@ impl Transcript {
         look: Look<'_>,
     ) -> Option<Seen> {
         let first = self.place_of(seq)?;
-        self.near_top = first < 8;
+        self.near_top = first < NEAR;
         let mut parts = Vec::new();
         let mut room = rows;
         for place in first..self.len() {
@@ -137,12 +145,18 @@ impl Transcript {
             }
             room -= lines;
             if room == 0 {
+                self.near_bottom = place + NEAR >= self.len();
+                self.bottom = place + 1;
                 let more = from + lines < height || place + 1 < self.len();
                 let new = self.new_lines(look);
                 return more.then_some(Seen { parts, below: Some(new) });
             }
         }
-        None
+        self.near_bottom = true;
+        self.bottom = self.len();
+        // What follows is on its way, or somebody went just there: the view stays where it is.
+        let below = (!self.is_attached()).then_some(0);
+        (below.is_some() || self.pinned).then_some(Seen { parts, below })
     }
 
     /// Lines that came after the view had left the end.
@@ -154,7 +168,7 @@ impl Transcript {
     }
 
     /// Notes where the end was when the view left it.
-    fn leave_end(&mut self) {
+    pub(super) fn leave_end(&mut self) {
         let last = self.len().checked_sub(1).and_then(|place| self.block(place));
         self.left_at = last.map_or((0, 0), |block| (block.seq, block.height()));
     }
@@ -168,19 +182,30 @@ impl Transcript {
             let blank = gap.saturating_sub(part.from).min(part.lines);
             let from = part.from.saturating_sub(gap).min(lines.len());
             let to = (from + part.lines - blank).min(lines.len());
-            Some(SeenBlock { blank, lines: &lines[from..to], inset: block.cell.inset() })
+            Some(SeenBlock {
+                blank,
+                lines: &lines[from..to],
+                inset: block.cell.inset(),
+                time: block.time,
+            })
         })
     }
 
     /// Moves the view by lines; negative is back. Takes effect when it is drawn next.
     pub fn scroll_by(&mut self, lines: isize) {
         self.steps += lines;
+        self.pinned = false;
     }
 
     /// To the end, and stays there.
     pub fn scroll_to_end(&mut self) {
         self.view = View::End;
         self.steps = 0;
+        self.goal = None;
+        self.pinned = false;
+        if self.path.len() - self.window.end > 4 * CHUNK {
+            self.hold_nothing_at(self.path.len());
+        }
         self.trim();
     }
 
@@ -204,65 +229,6 @@ impl Transcript {
 
     pub(super) const fn wants_older(&self) -> bool {
         self.near_top
-    }
-
-    /// Puts the request before, or after, the top of the view at the top.
-    pub fn go_to_request(&mut self, direction: Direction) {
-        let back = direction == Direction::Back;
-        let top = match self.view {
-            View::End => self.len(),
-            View::Top { seq, .. } => self.place_of(seq).unwrap_or(0),
-        };
-        let is_request = |place: &usize| {
-            matches!(self.block(*place).map(|block| &block.cell), Some(Cell::User(_)))
-        };
-        let found = if back {
-            (0..top).rev().find(is_request)
-        } else {
-            (top + 1..self.len()).find(is_request)
-        };
-        if self.view == View::End {
-            self.leave_end();
-        }
-        match found.and_then(|place| self.block(place)) {
-            Some(block) => {
-                self.view = View::Top { seq: block.seq, line: usize::from(block.gap) };
-            }
-            None if back => self.scroll_to_top(),
-            None => self.scroll_to_end(),
-        }
-    }
-
-    /// Puts the nearest block above the view's top that holds a text at the top, in any case.
-    /// `false` when none of those that are held does.
-    pub fn find_back(&mut self, text: &str) -> bool {
-        let top = match self.view {
-            View::End => self.len(),
-            View::Top { seq, .. } => self.place_of(seq).unwrap_or(0),
-        };
-        let text = text.to_lowercase();
-        let holds = |place: &usize| {
-            self.block(*place).is_some_and(|block| block.cell.text().to_lowercase().contains(&text))
-        };
-        let Some(place) = (0..top).rev().find(holds) else { return false };
-        if self.view == View::End {
-            self.leave_end();
-        }
-        if let Some(block) = self.block(place) {
-            self.view = View::Top { seq: block.seq, line: usize::from(block.gap) };
-        }
-        true
-    }
-
-    /// The text of the last answer.
-    #[must_use]
-    pub fn last_answer(&self) -> Option<String> {
-        (0..self.len()).rev().find_map(|place| match &self.block(place)?.cell {
-            Cell::Answer(text) if !text.source().trim().is_empty() => {
-                Some(text.source().to_owned())
-            }
-            _ => None,
-        })
     }
 
     /// Turns the steps that were asked for into a new top line.
