@@ -30,15 +30,40 @@ pub(super) fn check(command: &str) -> Result<(), String> {
     if let Some(character) = command.chars().find(|character| is_odd(*character)) {
         return Err(format!("it holds the invisible character U+{:04X}", character as u32));
     }
+    if let Some(number) = too_large(command) {
+        return Err(format!("the number {number} is too large"));
+    }
     let mut scan = Scan::new(command);
     scan.run();
-    if scan.deepest > DEEPEST || scan.open.len() > MOST_OPEN || scan.words > MOST_OPENING_WORDS {
+    let open = scan.open.len() + scan.open_in_documents;
+    if scan.deepest > DEEPEST || open > MOST_OPEN || scan.words > MOST_OPENING_WORDS {
         return Err("it is nested too deeply".to_owned());
     }
     if scan.tangled {
         return Err("a here-document begins inside of ${…}".to_owned());
     }
     Ok(())
+}
+
+/// A number that the parser would count with and cannot: of a redirection, a sequence or a stack of
+/// folders. Nine digits always fit.
+fn too_large(command: &str) -> Option<&str> {
+    let mut rest = command;
+    while let Some(begin) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let (before, from) = rest.split_at(begin);
+        let end = from.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(from.len());
+        let (number, after) = from.split_at(end);
+        let unsigned = before.trim_end_matches(['+', '-']);
+        let counts = after.starts_with(['<', '>'])
+            || after.starts_with("..")
+            || unsigned.ends_with("..")
+            || unsigned.ends_with('~');
+        if counts && number.len() > 9 {
+            return Some(number);
+        }
+        rest = after;
+    }
+    None
 }
 
 /// Characters that shells and parsers may take differently, or that people do not see.
@@ -59,6 +84,8 @@ enum Open {
     Round,
     /// `${`.
     Curly,
+    /// `$[`.
+    Square,
     /// `"`.
     Quote,
     /// `` ` ``.
@@ -67,6 +94,8 @@ enum Open {
 
 struct Document {
     delimiter: String,
+    /// Whether substitutions in it are carried out.
+    expands: bool,
     /// Whether it could be something else, a shift in arithmetic: then its brackets count.
     doubtful: bool,
 }
@@ -79,6 +108,10 @@ struct Scan<'a> {
     word: String,
     /// Here-documents that begin at the next line.
     awaited: Vec<Document>,
+    /// Brackets that are never closed in here-documents.
+    open_in_documents: usize,
+    /// In how many here-documents this text stands.
+    level: usize,
     /// Whether a here-document begins inside of `${…}`: the parser loses its place there.
     tangled: bool,
 }
@@ -92,6 +125,8 @@ impl<'a> Scan<'a> {
             words: 0,
             word: String::new(),
             awaited: Vec::new(),
+            open_in_documents: 0,
+            level: 0,
             tangled: false,
         }
     }
@@ -147,6 +182,9 @@ impl<'a> Scan<'a> {
             ')' if self.open.last() == Some(&Open::Round) => {
                 self.open.pop();
             }
+            ']' if self.open.last() == Some(&Open::Square) => {
+                self.open.pop();
+            }
             '}' if self.open.last() == Some(&Open::Curly) => {
                 self.open.pop();
             }
@@ -175,6 +213,7 @@ impl<'a> Scan<'a> {
         match self.rest.chars().next() {
             Some('{') => self.open.push(Open::Curly),
             Some('(') => self.open.push(Open::Round),
+            Some('[') => self.open.push(Open::Square),
             _ => return,
         }
         self.next();
@@ -195,17 +234,21 @@ impl<'a> Scan<'a> {
         let quoted = delimiter.len() < end;
         if !delimiter.is_empty() {
             let doubtful = !quoted && self.open.contains(&Open::Round);
-            self.awaited.push(Document { delimiter, doubtful });
+            self.awaited.push(Document { delimiter, expands: !quoted, doubtful });
         }
         self.rest = &rest[end..];
     }
 
     fn skip_documents(&mut self) {
         for document in std::mem::take(&mut self.awaited) {
+            let whole = self.rest;
+            let mut end = whole.len();
             while !self.rest.is_empty() {
+                let begin = whole.len() - self.rest.len();
                 let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
                 self.rest = rest;
                 if line.trim_start_matches('\t') == document.delimiter {
+                    end = begin;
                     break;
                 }
                 if document.doubtful {
@@ -213,7 +256,27 @@ impl<'a> Scan<'a> {
                     self.open.extend(std::iter::repeat_n(Open::Round, brackets));
                 }
             }
+            if document.expands {
+                self.count_in_document(&whole[..end]);
+            }
         }
+    }
+
+    /// What opens in the text of a here-document: it is read like a text in quotes, whose own quotes
+    /// are letters.
+    fn count_in_document(&mut self, text: &str) {
+        if self.level > MOST_OPEN {
+            self.deepest = DEEPEST + 1;
+            return;
+        }
+        let text = text.replace('"', " ");
+        let mut inner = Scan::new(&text);
+        inner.level = self.level + 1;
+        inner.open.push(Open::Quote);
+        inner.run();
+        self.deepest = self.deepest.max(inner.deepest);
+        self.words += inner.words;
+        self.open_in_documents += inner.open.len() - 1 + inner.open_in_documents;
     }
 }
 
@@ -231,6 +294,7 @@ mod tests {
             format!("python -c \"{code}\""),
             "grep '((((((((' f".to_owned(),
             "echo \\(\\(\\(\\(\\(\\(\\(".to_owned(),
+            "date -d @1700000000000 +%s; ls v1.20261130123456 > 20261130123456.txt".to_owned(),
             "ls # ((((((((((".to_owned(),
             "echo $((1 + (2 * 3))); ".repeat(50),
             "for i in $(seq 3); do if [ $i = 2 ]; then echo \"$(date)\"; fi; done".to_owned(),
@@ -253,6 +317,9 @@ mod tests {
             format!("{}ls", "{ ".repeat(100)),
             format!("[[ {}x ]]", "! ".repeat(100)),
             "x".repeat(LONGEST + 1),
+            format!("cat <<EOF\n{}EOF\n", "$(x(rm x)\n".repeat(8)),
+            format!("cat <<EOF\n{}EOF\n", "\"${x \n".repeat(8)),
+            format!("cat <<EOF\n{}", "$(cat <<A\n".repeat(5_000)),
             "( ')' ".repeat(30),
             "( # )\n".repeat(30),
             "( cat <<A\n)\nA\n".repeat(30),
