@@ -234,4 +234,6 @@ pub enum OutputMode {
     Text,
     /// Session events as JSON Lines
     Json,
+    /// Commands in, events out, as JSON Lines
+    Rpc,
 }

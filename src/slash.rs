@@ -291,6 +291,14 @@ pub fn is_command(line: &str) -> bool {
     line.starts_with('/') && !line.starts_with("//")
 }
 
+/// Whether a text that is no line of the screen is meant as a command: `/fix` and `/fix it`, but not
+/// `/usr/bin/env` and not `/`.
+#[must_use]
+pub fn names_a_command(text: &str) -> bool {
+    let name = text.split_whitespace().next().unwrap_or_default();
+    is_command(text) && name.len() > 1 && !name[1..].contains('/')
+}
+
 /// Reads a line with a command; the slash in front may be left out.
 ///
 /// # Errors

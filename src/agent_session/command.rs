@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use crate::ids::EntryId;
 use crate::message::Image;
 use crate::provider::ThinkingLevel;
@@ -70,12 +72,15 @@ pub enum SessionCommand {
     ShowContext,
     /// Go on in another session.
     Switch(SwitchTo),
+    /// Let what runs and what waits come to its end, then end. What is asked for meanwhile is still done.
+    Finish,
     /// Stop everything and end.
     Quit,
 }
 
 /// When a prompt is delivered while a turn runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// After the tool that runs now; calls not yet started are skipped (F89).
     Steer,
@@ -95,7 +100,8 @@ pub struct Navigation {
 }
 
 /// See [`Navigation::summary`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SummaryChoice {
     /// No summary.
     None,

@@ -1,4 +1,5 @@
-//! What a session tells its shell. In `--mode json` these are the lines on stdout.
+//! What a session tells its shell. In `--mode json` these are the lines on stdout: the fields of an event
+//! are in snake case (C25), what is nested in them is written as in session files, in camel case.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -179,7 +180,6 @@ pub enum ActivityKind {
 
 /// A question for permission (A3).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct PermissionQuestion {
     /// Its number, for the answer.
     pub question: u64,
@@ -222,7 +222,6 @@ pub struct CompactionResult {
 
 /// How full the window is and what was spent (S9).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Gauge {
     /// Tokens in context.
     pub tokens: u64,

@@ -53,6 +53,7 @@ mod report;
 mod request;
 mod sample;
 mod shell;
+mod stop;
 mod switch;
 mod turn;
 
@@ -137,6 +138,8 @@ pub struct AgentSession {
     work_sender: mpsc::UnboundedSender<(u64, Work)>,
     work: mpsc::UnboundedReceiver<(u64, Work)>,
     events: mpsc::UnboundedSender<SessionEvent>,
+    /// Whether the session ends with what runs.
+    finishing: bool,
     ended: bool,
 }
 
@@ -196,6 +199,7 @@ impl AgentSession {
             work_sender,
             work,
             events: event_sender,
+            finishing: false,
             ended: false,
         };
         session.announce(warnings);
@@ -260,6 +264,7 @@ impl AgentSession {
             }
             SessionCommand::ShowContext => self.show_context(),
             SessionCommand::Switch(to) => self.switch(to),
+            SessionCommand::Finish => self.finish(),
             SessionCommand::Quit => self.quit(),
         }
     }
@@ -300,6 +305,7 @@ impl AgentSession {
         if let Some(command) = self.after_stop.take() {
             self.command(command);
         }
+        self.end_if_finished();
     }
 
     /// Runs a piece of work and reports what it comes to, even if it panics: no end of work may fail
@@ -333,39 +339,6 @@ impl AgentSession {
             );
         }
         read_only
-    }
-
-    /// Stops whatever runs (I7). The work itself reports its end, promptly; a wait just ends.
-    fn abort(&mut self) {
-        self.after_stop = None;
-        self.telling.stop();
-        self.stop();
-    }
-
-    fn stop(&mut self) {
-        if let Some(cancel) = self.activity.cancel() {
-            cancel.cancel();
-        } else if matches!(self.activity, Activity::Waiting { .. }) {
-            self.return_queue(Vec::new());
-            self.become_idle();
-        }
-    }
-
-    /// Stops whatever runs and does `command` afterwards. `false` when nothing runs.
-    fn stop_first(&mut self, command: SessionCommand) -> bool {
-        if self.activity.is_idle() {
-            return false;
-        }
-        self.after_stop = Some(command);
-        self.stop();
-        true
-    }
-
-    fn quit(&mut self) {
-        if !self.stop_first(SessionCommand::Quit) {
-            self.sync();
-            self.ended = true;
-        }
     }
 
     /// Gives what waits back to the editor (U3, C24), `first` in front.

@@ -98,43 +98,54 @@ fn subject(
 /// An entry as `regrow tree --json` prints it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TreeLine<'a> {
-    id: &'a EntryId,
-    parent_id: Option<&'a EntryId>,
+pub struct TreeLine {
+    id: EntryId,
+    parent_id: Option<EntryId>,
     #[serde(rename = "type")]
-    kind: &'a str,
+    kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<String>,
     timestamp: Timestamp,
-    preview: &'a str,
+    preview: String,
     on_path: bool,
     leaf: bool,
 }
 
-/// Writes all entries in file order, one JSON object a line. Parents are those that the tree has: an
-/// entry whose parent is missing has none.
-///
-/// # Errors
-/// The sink failed.
-pub fn write_tree_json(reader: &SessionReader, out: &mut dyn Write) -> io::Result<()> {
+/// All entries in file order. Parents are those that the tree has: an entry whose parent is missing
+/// has none.
+pub fn tree_lines(reader: &SessionReader, mut each: impl FnMut(TreeLine)) {
     // A copy, so that bodies can be read without asking twice for the lock.
     let tree = reader.tree().clone();
     let outline = Outline::new(&tree);
     for (index, node) in tree.nodes() {
-        let line = TreeLine {
-            id: &node.id,
-            parent_id: tree.parent(index).map(|parent| &tree.node(parent).id),
-            kind: type_of(node),
+        let known = !matches!(node.kind, NodeKind::Unknown);
+        each(TreeLine {
+            id: node.id.clone(),
+            parent_id: tree.parent(index).map(|parent| tree.node(parent).id.clone()),
+            kind: type_of(node).to_owned(),
             role: role_of(reader, index, node),
             timestamp: node.timestamp,
-            preview: if matches!(node.kind, NodeKind::Unknown) { "" } else { &node.preview },
+            preview: if known { node.preview.to_string() } else { String::new() },
             on_path: outline.on_path(index),
             leaf: tree.leaf() == Some(index),
-        };
-        serde_json::to_writer(&mut *out, &line)?;
-        out.write_all(b"\n")?;
+        });
     }
-    Ok(())
+}
+
+/// Writes all entries, one JSON object a line.
+///
+/// # Errors
+/// The sink failed.
+pub fn write_tree_json(reader: &SessionReader, out: &mut dyn Write) -> io::Result<()> {
+    let mut written = Ok(());
+    tree_lines(reader, |line| {
+        if written.is_ok() {
+            written = serde_json::to_writer(&mut *out, &line)
+                .map_err(io::Error::from)
+                .and_then(|()| out.write_all(b"\n"));
+        }
+    });
+    written
 }
 
 /// The `type` of an entry in the file (J3).

@@ -5,8 +5,7 @@ use std::io::Write;
 use super::interrupt::Interrupts;
 use super::print::{RunEnd, listen, say};
 use crate::agent_session::SessionHandle;
-use crate::agent_session::command::SessionCommand;
-use crate::agent_session::event::{ActivityKind, SessionEvent};
+use crate::agent_session::event::SessionEvent;
 use crate::agent_session::queue::Prompt;
 use crate::message::{Message, StopReason};
 use crate::session::entry::EntryBody;
@@ -32,9 +31,6 @@ pub async fn run(
         out.flush()?;
         match event {
             SessionEvent::Ended => return Ok(end),
-            SessionEvent::Activity { kind: ActivityKind::Idle } => {
-                handle.commands.send(SessionCommand::Quit).ok();
-            }
             SessionEvent::Appended { entry } => {
                 if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body
                     && end != RunEnd::Interrupted

@@ -2,5 +2,7 @@
 
 pub mod interrupt;
 pub mod json;
+pub mod lines;
 pub mod print;
 pub mod printed;
+pub mod rpc;

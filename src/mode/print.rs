@@ -5,7 +5,7 @@ use std::io::Write;
 use super::interrupt::Interrupts;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{Delivery, SessionCommand};
-use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
+use crate::agent_session::event::{NoticeLevel, SessionEvent};
 use crate::agent_session::queue::Prompt;
 use crate::message::{Message, StopReason};
 use crate::session::entry::EntryBody;
@@ -39,9 +39,6 @@ pub async fn run(
         let event = listen(&mut handle, &mut interrupts, &mut end).await;
         match event {
             None | Some(SessionEvent::Ended) => return Ok(end),
-            Some(SessionEvent::Activity { kind: ActivityKind::Idle }) => {
-                handle.commands.send(SessionCommand::Quit).ok();
-            }
             Some(SessionEvent::Appended { entry }) => {
                 if let EntryBody::Message { message: Message::Assistant(answer) } = &entry.body {
                     let text = answer.text();
@@ -98,12 +95,13 @@ pub(super) async fn listen(
     }
 }
 
-/// Hands the prompt to the session.
+/// Hands the prompt to the session, which ends when it has answered.
 pub(super) fn say(handle: &SessionHandle, prompt: Prompt) {
     let Prompt { text, images } = prompt;
     let command = SessionCommand::Prompt { text, images, delivery: Delivery::FollowUp };
     // A session that is gone answers with the end of its events.
     handle.commands.send(command).ok();
+    handle.commands.send(SessionCommand::Finish).ok();
 }
 
 fn failure(reason: StopReason, words: Option<&str>) -> Option<&str> {

@@ -4,7 +4,7 @@
 //! they keep their own retries off: whether to try again is decided by [`retry`] and the session.
 
 use futures::stream::BoxStream;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,7 +100,9 @@ pub struct ToolSpec {
 }
 
 /// How much a model should think before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
     /// Not at all, where the model can do without.

@@ -8,6 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use serde::{Serialize, Serializer};
+
 use super::entry::{SessionEntry, SessionHeader};
 use super::lock::{LockError, SessionLock};
 use super::store::place::beside;
@@ -29,9 +31,10 @@ const LONGEST_TAIL: u64 = 8 << 20;
 const LONGEST_SEARCH: u64 = 64 << 20;
 
 /// A session as a list shows it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListedSession {
     /// Its file.
+    #[serde(serialize_with = "path_as_text")]
     pub path: PathBuf,
     /// Its id.
     pub id: String,
@@ -49,6 +52,11 @@ pub struct ListedSession {
     pub first: String,
     /// The beginning of the last message.
     pub last: String,
+}
+
+/// A path that is no UTF-8 is written as it would be shown.
+fn path_as_text<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
 }
 
 /// The sessions of one or more folders.

@@ -12,6 +12,7 @@ mod library;
 mod live;
 mod log;
 mod places;
+mod program;
 mod prompt_args;
 mod prompts;
 mod screen;

@@ -52,7 +52,8 @@ pub(super) fn build_prompt(
 /// Fills in the template that the first word names, if it is meant as one. What follows it was taken
 /// apart by the shell.
 fn expand(said: &[String], templates: &[Template]) -> anyhow::Result<String> {
-    let Some((first, more)) = said.split_first().filter(|(first, _)| names_a_command(first)) else {
+    let Some((first, more)) = said.split_first().filter(|(first, _)| slash::names_a_command(first))
+    else {
         return Ok(said.join(" "));
     };
     match expand_line(templates, first, more) {
@@ -66,12 +67,6 @@ fn expand(said: &[String], templates: &[Template]) -> anyhow::Result<String> {
             Err(SlashError::Unknown { name, nearest }.into())
         }
     }
-}
-
-/// `/fix` and `/fix it`, but not `/usr/bin/env` and not `/`.
-fn names_a_command(text: &str) -> bool {
-    let name = text.split_whitespace().next().unwrap_or_default();
-    slash::is_command(text) && name.len() > 1 && !name[1..].contains('/')
 }
 
 fn attach(

@@ -1,32 +1,23 @@
 //! What the screen is told at its start: theme, keys, greeting, where history is kept.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
 
 use super::live::Live;
 use super::places::Folders;
+use super::program::Program;
 use super::stamp::SystemStamper;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
-use crate::export::Source;
 use crate::ids::Stamper;
-use crate::provider::model::Model;
 use crate::provider::registry::ProviderRegistry;
-use crate::session::entry::SessionHeader;
-use crate::session::listing::{ListedSession, list_all};
 use crate::settings::Settings;
-use crate::settings::edit::Change;
-use crate::slash::ExportRequest;
 use crate::tui::cell::Welcome;
 use crate::tui::keymap::KeyMap;
-use crate::tui::outside::{OpenSession, Outside, Reloaded};
 use crate::tui::outward::Manner;
-use crate::tui::overlay::settings::SettingsSheet;
 use crate::tui::theme::ColorDepth;
 use crate::tui::theme_file::ThemeFile;
 use crate::tui::{self, ExitReason, FirstThing, TuiOptions};
@@ -70,70 +61,9 @@ pub(super) async fn show(
         first,
         history_file: Some(folders.state.join("history.jsonl")),
         home: etcetera::home_dir().ok(),
-        outside: Arc::new(Program { registry, sessions: folders.data.join("sessions"), live }),
+        outside: Arc::new(Program::new(registry, folders, live)),
     };
     tui::run(handle, options).await
-}
-
-/// What the screen asks of the program around it.
-struct Program {
-    registry: Arc<ProviderRegistry>,
-    /// The folder of the sessions of all projects.
-    sessions: PathBuf,
-    live: Live,
-}
-
-impl Outside for Program {
-    fn models(&self) -> Vec<(Model, bool)> {
-        let listing = self.registry.listing();
-        listing.into_iter().map(|listed| ((*listed.model).clone(), listed.usable)).collect()
-    }
-
-    fn sessions(&self) -> Vec<ListedSession> {
-        list_all(&self.sessions).sessions
-    }
-
-    fn export(&self, open: &OpenSession, request: &ExportRequest) -> Result<PathBuf, String> {
-        let file = open.file.as_ref().filter(|file| file.exists());
-        let file = file.ok_or("there is nothing to export yet")?;
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let path = match &request.path {
-            Some(path) => open.resolve(path),
-            None => open.cwd.join(format!("{name}.{}", request.format.ending())),
-        };
-        write_export(open, file, request, &path)
-            .map_err(|error| format!("cannot export to {}: {error}", path.display()))?;
-        Ok(path)
-    }
-
-    fn settings(&self) -> Result<SettingsSheet, String> {
-        self.live.settings()
-    }
-
-    fn change_setting(&self, change: &Change) -> Result<(SettingsSheet, Reloaded), String> {
-        self.live.change_setting(change)
-    }
-
-    fn reload(&self, cwd: &Path) -> Reloaded {
-        self.live.reload(cwd)
-    }
-}
-
-/// Writes an export to a file that only the person can read.
-fn write_export(
-    open: &OpenSession,
-    file: &Path,
-    request: &ExportRequest,
-    path: &Path,
-) -> std::io::Result<()> {
-    let mut first = String::new();
-    BufReader::new(File::open(file)?).read_line(&mut first)?;
-    let header: SessionHeader = serde_json::from_str(&first)?;
-    let leaf = open.reader.tree().leaf();
-    let source = Source { reader: &open.reader, header: &header, leaf, file: Some(file) };
-    let session = open.file.as_deref();
-    super::sessions::write_export(request.format, &source, request.secrets, session, path)?;
-    Ok(())
 }
 
 fn welcome() -> Welcome {

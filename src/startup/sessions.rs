@@ -24,7 +24,7 @@ use crate::ids::{EntryId, Stamper};
 use crate::mode::interrupt::Interrupts;
 use crate::mode::printed;
 use crate::prompt::skill::SkillShelf;
-use crate::session::listing::{self, ListedSession};
+use crate::session::listing;
 use crate::session::lock::SessionLock;
 use crate::session::report::ContextReport;
 use crate::session::store::place::{beside, create_private_dir, create_private_file};
@@ -46,7 +46,7 @@ pub(super) fn list(all: bool, json: bool) -> anyhow::Result<ExitCode> {
     let mut out = printed::stdout();
     for session in &listing.sessions {
         if json {
-            writeln!(std::io::stdout(), "{}", as_json(session))?;
+            writeln!(std::io::stdout(), "{}", serde_json::to_string(session)?)?;
         } else {
             let name = session.name.as_deref().unwrap_or(&session.first);
             writeln!(out, "{}  {}  {name}", session.id, session.changed)?;
@@ -55,14 +55,6 @@ pub(super) fn list(all: bool, json: bool) -> anyhow::Result<ExitCode> {
     out.flush()?;
     tell(&listing.problems)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_json(session: &ListedSession) -> serde_json::Value {
-    json!({
-        "path": session.path, "id": session.id, "cwd": session.cwd, "name": session.name,
-        "began": session.began, "changed": session.changed, "size": session.size,
-        "first": session.first, "last": session.last,
-    })
 }
 
 /// `regrow tree`.

@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use super::library::library;
 use super::live::Live;
 use super::places::Folders;
+use super::program::Program;
 use super::prompt_args::build_prompt;
 use super::prompts::DiskPrompts;
 use super::session_choice::{Chosen, choose_session};
@@ -24,6 +25,7 @@ use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
 use crate::mode::print::RunEnd;
 use crate::mode::printed;
+use crate::mode::rpc::RpcOptions;
 use crate::prompt::skill::SkillShelf;
 use crate::prompt::template::Template;
 use crate::provider::ThinkingLevel;
@@ -64,15 +66,17 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         .build()
         .context("cannot start")?;
     let library = library(&folders, &cwd);
+    let driven = args.mode == Some(OutputMode::Rpc);
     let prompt = first_prompt(args, &cwd, &library.templates)?;
-    if !on_screen && prompt.is_none() {
+    if !on_screen && !driven && prompt.is_none() {
         writeln!(
             std::io::stderr(),
             "regrow: nothing to say: give a prompt, or start regrow in a terminal"
         )?;
         return Ok(ExitCode::from(2));
     }
-    let attendance = if on_screen { Attendance::Attended } else { Attendance::Unattended };
+    let attendance =
+        if on_screen || driven { Attendance::Attended } else { Attendance::Unattended };
     let skills = SkillShelf::new(library.skills);
     let live = Live::new(&folders, &cwd, overrides(args), &skills)
         .having_read(resolved.shown, library.templates);
@@ -82,7 +86,7 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         let notices = resolved.notices.into_iter().chain(library.notices).collect();
         let started = start(args, making, notices).await?;
         let session = tokio::spawn(started.session.run(started.commands));
-        if on_screen && started.registry.is_unconfigured() {
+        if attendance == Attendance::Attended && started.registry.is_unconfigured() {
             look_for_local_model(&started.handle, started.registry.clone());
         }
         let end = if on_screen {
@@ -100,6 +104,15 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
                 ExitReason::Signal => RunEnd::Interrupted,
                 ExitReason::SessionLost => RunEnd::Failed,
             })
+        } else if driven {
+            let options = RpcOptions {
+                prompt,
+                templates: live.templates(),
+                outside: Arc::new(Program::new(started.registry, &folders, live)),
+            };
+            crate::mode::rpc::run(started.handle, options, std::io::stdin(), std::io::stdout())
+                .await
+                .map_err(Into::into)
         } else {
             show(args, started.handle, prompt).await
         };
@@ -184,7 +197,9 @@ fn first_prompt(
     templates: &[Template],
 ) -> anyhow::Result<Option<Prompt>> {
     let mut stdin = std::io::stdin();
-    let piped: Option<&mut dyn Read> = if stdin.is_terminal() { None } else { Some(&mut stdin) };
+    // In this mode what is piped in are commands.
+    let piped = args.mode != Some(OutputMode::Rpc) && !stdin.is_terminal();
+    let piped: Option<&mut dyn Read> = if piped { Some(&mut stdin) } else { None };
     build_prompt(&args.prompt, cwd, templates, piped)
 }
 

@@ -18,6 +18,7 @@ mod protocols;
 mod providers;
 mod readme;
 mod real;
+mod rpc;
 mod screen;
 mod sessions;
 mod settings;

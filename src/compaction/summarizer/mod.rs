@@ -69,7 +69,6 @@ pub struct Summarizer {
 
 /// How far a summary is (U6).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// Which kind of summary.
     pub purpose: Purpose,

@@ -84,7 +84,7 @@ enum Open {
     Round,
     /// `${`.
     Curly,
-    /// `$[`.
+    /// `$[`, `[`.
     Square,
     /// `"`.
     Quote,
@@ -179,9 +179,8 @@ impl<'a> Scan<'a> {
             '`' => self.tick(),
             '$' => self.dollar(),
             '(' => self.open.push(Open::Round),
-            ')' if self.open.last() == Some(&Open::Round) => {
-                self.open.pop();
-            }
+            '[' => self.open.push(Open::Square),
+            ')' => self.close_round(),
             ']' if self.open.last() == Some(&Open::Square) => {
                 self.open.pop();
             }
@@ -198,6 +197,15 @@ impl<'a> Scan<'a> {
             self.end_word();
         } else {
             self.word.push(character);
+        }
+    }
+
+    /// A bracket of a pattern that was never closed ends with what it stands in.
+    fn close_round(&mut self) {
+        let inner = self.open.iter().rev().take_while(|open| **open == Open::Square).count();
+        let without = self.open.len() - inner;
+        if self.open[..without].last() == Some(&Open::Round) {
+            self.open.truncate(without - 1);
         }
     }
 

@@ -553,3 +553,99 @@ fn f80_runners_of_runners_are_judged_at_once() {
     assert!(matches!(judgement, Judgement::Deny { .. }), "{judgement:?}");
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
 }
+
+#[test]
+fn f80_whatever_opens_again_and_again_is_judged_in_no_time() {
+    let openers = [
+        "(",
+        "$(",
+        "${",
+        "${x:-",
+        "${x[",
+        "$[",
+        "$((",
+        "((",
+        "[",
+        "[[",
+        "[[ ",
+        "a[",
+        "a[$(",
+        "{",
+        "{ ",
+        "{a,",
+        "{1..",
+        "`",
+        "\\`",
+        "\"",
+        "\"$(",
+        "'",
+        "$'",
+        "$\"",
+        "<(",
+        ">(",
+        "@(",
+        "!(",
+        "+(",
+        "?(",
+        "*(",
+        "<<A\n",
+        "<<-A ",
+        "<<<",
+        "if ",
+        "case x in ",
+        "case x in (",
+        "! ",
+        "~",
+        "f() ",
+        "function f ",
+        "a=(",
+        "a[1]=(",
+        "\\",
+        "\\u[",
+        "for x in ",
+        "while ",
+        "|& ",
+        "2>&",
+        "coproc ",
+        "time ",
+        "[!",
+        "[^",
+        "[:",
+        "[[:",
+        "[a-",
+        "=(",
+        "&",
+        "#",
+    ];
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let (done, finished) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let rules = settings(PermissionMode::Ask, &["bash(echo *)"], &["bash(rm *)"]);
+        for opener in openers {
+            for (filler, end) in [
+                ("", ""),
+                ("a", ""),
+                (" ", "x"),
+                ("\n", "\n"),
+                ("d\\ud80nam", ""),
+                (";", "done"),
+                ("$(x)", ")"),
+                ("", "))))))))))))))))))))"),
+                ("a", "]]]]]]]]]]]]]]]]]]]]"),
+                ("\"", "}}}}}}}}}}}}}}}}}}}}"),
+            ] {
+                for times in [3, 6, 12, 24, 60] {
+                    let command =
+                        format!("echo {}{end}", format!("{opener}{filler}").repeat(times));
+                    sender.send(command.clone()).unwrap();
+                    let _ = run(&command, &rules, &SessionGrants::default());
+                }
+            }
+        }
+        done.send(()).unwrap();
+    });
+    let limit = std::time::Duration::from_secs(60);
+    let ended = finished.recv_timeout(limit);
+    let last = receiver.try_iter().last();
+    assert!(ended.is_ok(), "not judged: {last:?}");
+}
