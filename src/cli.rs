@@ -195,6 +195,9 @@ pub struct TalkArgs {
     /// Answer the prompt on stdout and leave
     #[arg(short, long)]
     pub print: bool,
+    /// Talk line by line, without a screen: for screen readers and simple terminals
+    #[arg(long, conflicts_with_all = ["print", "mode"])]
+    pub plain: bool,
     /// What goes to stdout
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<OutputMode>,

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent_session::command::{SessionCommand, SwitchTo};
+use crate::agent_session::command::{Navigation, SessionCommand, SummaryChoice, SwitchTo};
 use crate::export::{Format, Secrets};
 use crate::ids::EntryId;
 use crate::nearest::nearest;
@@ -122,9 +122,17 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "tree",
         aliases: &["branches"],
-        arguments: "",
+        arguments: "[ENTRY]",
         help: "go to any earlier point and take another way",
-        parse: |rest| bare(rest, SlashAction::OpenTree),
+        parse: |rest| {
+            let Some(entry) = word(rest)? else { return Ok(SlashAction::OpenTree) };
+            let target = EntryId::new(entry);
+            Ok(SlashAction::Send(SessionCommand::Navigate(Navigation {
+                target,
+                summary: SummaryChoice::None,
+                label: None,
+            })))
+        },
     },
     SlashCommand {
         name: "fork",
@@ -512,7 +520,7 @@ mod tests {
             "there is no command /weather; /help lists them (a space before the slash sends it as text)",
         );
         refuses("/name", "/name: a name is missing; usage: /name NAME");
-        refuses("/tree now", "/tree: nothing may follow, but `now` does; usage: /tree");
+        refuses("/unprune now", "/unprune: nothing may follow, but `now` does; usage: /unprune");
         refuses(
             "/thinking hard",
             "/thinking: `hard` is not a thinking level; usage: /thinking [off | minimal | low | medium | high | xhigh]",

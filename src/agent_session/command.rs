@@ -72,6 +72,8 @@ pub enum SessionCommand {
     ShowContext,
     /// Go on in another session.
     Switch(SwitchTo),
+    /// Say [`super::event::SessionEvent::Echo`] once all that was asked before is taken up.
+    Echo(u64),
     /// Let what runs and what waits come to its end, then end. What is asked for meanwhile is still done.
     Finish,
     /// Stop everything and end.

@@ -152,6 +152,11 @@ pub enum SessionEvent {
         /// One sentence, with what to do next.
         text: String,
     },
+    /// All that was asked before this was asked for is taken up: done, or begun.
+    Echo {
+        /// As it was sent.
+        number: u64,
+    },
     /// The session is over; nothing follows.
     Ended,
 }

@@ -264,6 +264,7 @@ impl AgentSession {
             }
             SessionCommand::ShowContext => self.show_context(),
             SessionCommand::Switch(to) => self.switch(to),
+            SessionCommand::Echo(number) => self.tell(SessionEvent::Echo { number }),
             SessionCommand::Finish => self.finish(),
             SessionCommand::Quit => self.quit(),
         }

@@ -99,16 +99,24 @@ fn subject(
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeLine {
-    id: EntryId,
-    parent_id: Option<EntryId>,
+    /// Its id.
+    pub id: EntryId,
+    /// Its parent.
+    pub parent_id: Option<EntryId>,
+    /// As in the file (J3).
     #[serde(rename = "type")]
-    kind: String,
+    pub kind: String,
+    /// Of messages (J4).
     #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<String>,
-    timestamp: Timestamp,
-    preview: String,
-    on_path: bool,
-    leaf: bool,
+    pub role: Option<String>,
+    /// When it was made.
+    pub timestamp: Timestamp,
+    /// A few words of it.
+    pub preview: String,
+    /// Whether it is on the active path.
+    pub on_path: bool,
+    /// Whether it is the leaf.
+    pub leaf: bool,
 }
 
 /// All entries in file order. Parents are those that the tree has: an entry whose parent is missing

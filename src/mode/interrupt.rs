@@ -5,6 +5,15 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Ctrl+C: a person, who may only mean what runs.
+    Key,
+    /// The system, or the terminal that has gone.
+    Demand,
+}
+
 /// Listens from its making on: nothing is missed between two looks.
 #[derive(Debug)]
 pub struct Interrupts {
@@ -27,11 +36,11 @@ impl Interrupts {
     }
 
     /// Waits for the next one.
-    pub async fn next(&mut self) {
+    pub async fn next(&mut self) -> Interrupt {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            _ = self.interrupt.recv() => Interrupt::Key,
+            _ = self.terminate.recv() => Interrupt::Demand,
+            _ = self.hang_up.recv() => Interrupt::Demand,
         }
     }
 }

@@ -86,7 +86,7 @@ pub(super) async fn listen(
     loop {
         tokio::select! {
             event = handle.events.recv() => return event,
-            () = interrupts.next() => {
+            _ = interrupts.next() => {
                 handle.commands.send(SessionCommand::Abort).ok();
                 handle.commands.send(SessionCommand::Quit).ok();
                 *end = RunEnd::Interrupted;

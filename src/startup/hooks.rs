@@ -132,7 +132,7 @@ fn test(
         tokio::select! {
             code = try_all(hooks, occasion, &facts) => code,
             // Dropped, the hook's processes are killed.
-            () = interrupts.next() => Ok(ExitCode::from(130)),
+            _ = interrupts.next() => Ok(ExitCode::from(130)),
         }
     })
 }

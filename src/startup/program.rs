@@ -22,12 +22,12 @@ pub(super) struct Program {
     registry: Arc<ProviderRegistry>,
     /// The folder of the sessions of all projects.
     sessions: PathBuf,
-    live: Live,
+    live: Arc<Live>,
 }
 
 impl Program {
     /// A program with these models, files and settings.
-    pub(super) fn new(registry: Arc<ProviderRegistry>, folders: &Folders, live: Live) -> Self {
+    pub(super) fn new(registry: Arc<ProviderRegistry>, folders: &Folders, live: Arc<Live>) -> Self {
         Self { registry, sessions: folders.data.join("sessions"), live }
     }
 }

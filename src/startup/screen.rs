@@ -7,16 +7,15 @@ use anyhow::Context;
 
 use super::live::Live;
 use super::places::Folders;
-use super::program::Program;
 use super::stamp::SystemStamper;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
 use crate::ids::Stamper;
-use crate::provider::registry::ProviderRegistry;
 use crate::settings::Settings;
 use crate::tui::cell::Welcome;
 use crate::tui::keymap::KeyMap;
+use crate::tui::outside::Outside;
 use crate::tui::outward::Manner;
 use crate::tui::theme::ColorDepth;
 use crate::tui::theme_file::ThemeFile;
@@ -43,8 +42,8 @@ pub(super) async fn show(
     first: FirstThing,
     settings: &Settings,
     folders: &Folders,
-    registry: Arc<ProviderRegistry>,
-    live: Live,
+    live: &Live,
+    outside: Arc<dyn Outside>,
 ) -> anyhow::Result<ExitReason> {
     let (theme, keymap) = live.look(settings)?;
     let options = TuiOptions {
@@ -61,7 +60,7 @@ pub(super) async fn show(
         first,
         history_file: Some(folders.state.join("history.jsonl")),
         home: etcetera::home_dir().ok(),
-        outside: Arc::new(Program::new(registry, folders, live)),
+        outside,
     };
     tui::run(handle, options).await
 }

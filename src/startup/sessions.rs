@@ -234,7 +234,7 @@ async fn run_compaction(
     loop {
         let event = tokio::select! {
             event = handle.events.recv() => event,
-            () = interrupts.next() => {
+            _ = interrupts.next() => {
                 handle.commands.send(SessionCommand::Abort).ok();
                 code = ExitCode::from(130);
                 continue;

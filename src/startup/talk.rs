@@ -23,6 +23,7 @@ use crate::agent_session::{AgentSession, Attendance, Commands, SessionDeps, Sess
 use crate::cli::{OutputMode, TalkArgs};
 use crate::compaction::summarizer::Summarizer;
 use crate::compaction::tokens::Estimator;
+use crate::mode::plain::PlainOptions;
 use crate::mode::print::RunEnd;
 use crate::mode::printed;
 use crate::mode::rpc::RpcOptions;
@@ -50,7 +51,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// # Errors
 /// Settings, session or model are not to be had; the sentence says what to do.
 pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
-    let on_screen = !args.print && args.mode.is_none() && has_terminal();
+    let shell = Shell::of(args);
     let cwd = working_folder(args.cwd.as_deref())?;
     let folders = Folders::find()?;
     let Some(resolved) = read_settings(args, &folders, &cwd)? else {
@@ -66,9 +67,8 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         .build()
         .context("cannot start")?;
     let library = library(&folders, &cwd);
-    let driven = args.mode == Some(OutputMode::Rpc);
-    let prompt = first_prompt(args, &cwd, &library.templates)?;
-    if !on_screen && !driven && prompt.is_none() {
+    let prompt = first_prompt(args, shell, &cwd, &library.templates)?;
+    if shell == Shell::Once && prompt.is_none() {
         writeln!(
             std::io::stderr(),
             "regrow: nothing to say: give a prompt, or start regrow in a terminal"
@@ -76,10 +76,11 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(2));
     }
     let attendance =
-        if on_screen || driven { Attendance::Attended } else { Attendance::Unattended };
+        if shell == Shell::Once { Attendance::Unattended } else { Attendance::Attended };
     let skills = SkillShelf::new(library.skills);
     let live = Live::new(&folders, &cwd, overrides(args), &skills)
         .having_read(resolved.shown, library.templates);
+    let live = Arc::new(live);
     let end = runtime.block_on(async {
         let making =
             Making { folders: &folders, cwd: &cwd, settings: settings.clone(), attendance, skills };
@@ -89,32 +90,34 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         if attendance == Attendance::Attended && started.registry.is_unconfigured() {
             look_for_local_model(&started.handle, started.registry.clone());
         }
-        let end = if on_screen {
-            screen::show(
-                started.handle,
-                screen::first_thing(prompt, args.resume),
-                &settings,
-                &folders,
-                started.registry,
-                live,
-            )
-            .await
-            .map(|reason| match reason {
-                ExitReason::Quit => RunEnd::Answered,
-                ExitReason::Signal => RunEnd::Interrupted,
-                ExitReason::SessionLost => RunEnd::Failed,
-            })
-        } else if driven {
-            let options = RpcOptions {
-                prompt,
-                templates: live.templates(),
-                outside: Arc::new(Program::new(started.registry, &folders, live)),
-            };
-            crate::mode::rpc::run(started.handle, options, std::io::stdin(), std::io::stdout())
-                .await
-                .map_err(Into::into)
-        } else {
-            show(args, started.handle, prompt).await
+        let handle = started.handle;
+        let outside = || Arc::new(Program::new(started.registry.clone(), &folders, live.clone()));
+        let templates = live.templates();
+        let end = match shell {
+            Shell::Screen => {
+                let first = screen::first_thing(prompt, args.resume);
+                let reason = screen::show(handle, first, &settings, &folders, &live, outside());
+                reason.await.map(|reason| match reason {
+                    ExitReason::Quit => RunEnd::Answered,
+                    ExitReason::Signal => RunEnd::Interrupted,
+                    ExitReason::SessionLost => RunEnd::Failed,
+                })
+            }
+            Shell::Rpc => {
+                let options = RpcOptions { prompt, templates, outside: outside() };
+                let (input, out) = (std::io::stdin(), std::io::stdout());
+                crate::mode::rpc::run(handle, options, input, out).await.map_err(Into::into)
+            }
+            Shell::Plain => {
+                let terminal = std::io::stdin().is_terminal();
+                let (choose, outside) = (args.resume, outside());
+                let options = PlainOptions { prompt, choose, templates, outside, terminal };
+                let out = printed::stdout();
+                crate::mode::plain::run(handle, options, std::io::stdin(), out)
+                    .await
+                    .map_err(Into::into)
+            }
+            Shell::Once => show(args, handle, prompt).await,
         };
         // The session ends by itself once its shell has gone; its last write must not be cut off.
         session.await.ok();
@@ -127,6 +130,34 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
         RunEnd::Failed => ExitCode::FAILURE,
         RunEnd::Interrupted => ExitCode::from(130),
     })
+}
+
+/// Who shows the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shell {
+    /// The screen.
+    Screen,
+    /// Lines, typed and said.
+    Plain,
+    /// A program.
+    Rpc,
+    /// Nobody: one prompt, one answer.
+    Once,
+}
+
+impl Shell {
+    fn of(args: &TalkArgs) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match args.mode {
+            Some(OutputMode::Rpc) => Self::Rpc,
+            Some(_) => Self::Once,
+            None if args.print => Self::Once,
+            None if args.plain => Self::Plain,
+            None if !has_terminal() => Self::Once,
+            None if dumb => Self::Plain,
+            None => Self::Screen,
+        }
+    }
 }
 
 fn working_folder(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -193,12 +224,13 @@ fn overrides(args: &TalkArgs) -> Vec<Override> {
 
 fn first_prompt(
     args: &TalkArgs,
+    shell: Shell,
     cwd: &Path,
     templates: &[Template],
 ) -> anyhow::Result<Option<Prompt>> {
     let mut stdin = std::io::stdin();
-    // In this mode what is piped in are commands.
-    let piped = args.mode != Some(OutputMode::Rpc) && !stdin.is_terminal();
+    // To the others what is piped in are commands.
+    let piped = shell == Shell::Once && !stdin.is_terminal();
     let piped: Option<&mut dyn Read> = if piped { Some(&mut stdin) } else { None };
     build_prompt(&args.prompt, cwd, templates, piped)
 }

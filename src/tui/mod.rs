@@ -43,6 +43,7 @@ pub mod theme;
 pub mod theme_file;
 pub mod transcript;
 pub mod view;
+pub mod words;
 pub mod wrap;
 
 use app::{App, AppOptions};

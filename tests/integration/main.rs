@@ -13,6 +13,7 @@ mod command_line;
 mod export;
 mod extend;
 mod fuzz;
+mod plain;
 mod private;
 mod protocols;
 mod providers;

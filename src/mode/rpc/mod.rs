@@ -32,9 +32,6 @@ mod picture;
 /// The version of the protocol. It grows when something changes that a program may have relied on.
 pub const PROTOCOL: u32 = 1;
 
-/// What is said to the model when nobody is left to be asked.
-const NOBODY: &str = "nobody is there to be asked";
-
 /// What the mode needs besides the session.
 pub struct RpcOptions {
     /// What is said first.
@@ -134,7 +131,7 @@ impl Serving {
             tokio::select! {
                 // What happened is told before what is asked next is answered.
                 biased;
-                () = interrupts.next() => {
+                _ = interrupts.next() => {
                     self.tell_session(SessionCommand::Abort);
                     self.tell_session(SessionCommand::Quit);
                     end = RunEnd::Interrupted;
@@ -171,7 +168,7 @@ impl Serving {
 
     fn refuse_all(&self) {
         for question in self.picture.questions() {
-            let answer = PermissionAnswer::No { reason: Some(NOBODY.to_owned()) };
+            let answer = PermissionAnswer::No { reason: Some(super::NOBODY.to_owned()) };
             self.tell_session(SessionCommand::Permission { question, answer });
         }
     }

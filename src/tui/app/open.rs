@@ -8,20 +8,19 @@ use super::App;
 use crate::agent_session::command::{Delivery, SessionCommand, SummaryChoice, SwitchTo};
 use crate::agent_session::event::NoticeLevel;
 use crate::ids::EntryId;
-use crate::nearest::nearest;
 use crate::prompt::template::{Expansion, expand_line};
 use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::session::listing::ListedSession;
 use crate::slash::{self, SlashAction, SlashError};
 use crate::tui::action::Action;
-use crate::tui::amount::{count, money, tokens};
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::context::ContextView;
 use crate::tui::overlay::help;
 use crate::tui::overlay::models::{ModelChoice, ModelPicker};
 use crate::tui::overlay::sessions::{Place, SessionPicker};
 use crate::tui::overlay::tree::TreeOverlay;
+use crate::tui::words;
 
 impl App {
     /// Carries out a line that begins with a slash: a command, or a template that stands for a prompt.
@@ -91,17 +90,9 @@ impl App {
     /// Takes the model that is wanted, or offers all.
     pub(super) fn models(&mut self, wanted: Option<&str>, models: Vec<(Model, bool)>) {
         let Some(wanted) = wanted else { return self.pick_model(models) };
-        let names = |model: &Model| [model.id.clone(), model.model_ref().to_string()];
-        let is_wanted = |(model, _): &&(Model, bool)| names(model).iter().any(|n| n == wanted);
-        match models.iter().filter(is_wanted).min_by_key(|(_, usable)| !usable) {
-            Some((model, _)) => self.send(SessionCommand::SetModel(model.model_ref())),
-            None => {
-                let known: Vec<String> =
-                    models.iter().flat_map(|(model, _)| names(model)).collect();
-                let near = nearest(wanted, known.iter().map(String::as_str));
-                let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-                self.error(&format!("there is no model {wanted}{hint} · /model lists them"));
-            }
+        match words::wanted_model(wanted, &models) {
+            Ok(model) => self.send(SessionCommand::SetModel(model)),
+            Err(why) => self.error(&why),
         }
     }
 
@@ -147,19 +138,7 @@ impl App {
     /// `/session`: file, size, tokens, cost.
     fn show_session(&mut self) {
         let Some(reader) = &self.reader else { return };
-        let gauge = self.footer.gauge;
-        let file = self.file.as_ref().filter(|_| !reader.tree().is_empty());
-        let file = file.map_or("not written yet".to_owned(), |file| file.display().to_string());
-        let (all, on_path) = (reader.tree().len(), reader.tree().active_path().len());
-        let mut words = vec![
-            entries(all),
-            format!("{} on the path", entries(on_path)),
-            format!("{} tokens sent", tokens(gauge.total_input)),
-            format!("{} received", tokens(gauge.total_output)),
-            money(gauge.cost),
-        ];
-        words.retain(|word| !word.is_empty());
-        let text = format!("{file}\n{}", words.join(" · "));
+        let text = words::session(reader, self.file.as_deref(), &self.footer.gauge);
         self.transcript.notice(NoticeLevel::Info, &text);
     }
 
@@ -214,32 +193,6 @@ impl App {
         }
     }
 
-    /// `/compact --dry-run` (C26).
-    pub(super) fn show_plan(&mut self, plan: &Value) {
-        if let Some(reason) = plan.get("nothing").and_then(Value::as_str) {
-            return self.transcript.notice(NoticeLevel::Info, reason);
-        }
-        let length = |key: &str| plan.get(key).and_then(Value::as_array).map_or(0, Vec::len);
-        let number = |key: &str| plan.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let mut words = vec![
-            format!("would summarise {}", entries(length("summarize") + length("turnPrefix"))),
-            format!("keep {}", entries(length("kept"))),
-            format!("{} tokens now", tokens(number("tokensBefore"))),
-        ];
-        if plan.get("isSplitTurn").and_then(Value::as_bool) == Some(true) {
-            words.push("the cut goes through a turn".into());
-        }
-        let first = plan.get("firstKeptEntryId").and_then(Value::as_str).unwrap_or_default();
-        words.push(format!("kept from {first}"));
-        for (key, what) in [("modifiedFiles", "changed file"), ("readFiles", "read file")] {
-            let files = length(key);
-            if files > 0 {
-                words.push(count(files, what));
-            }
-        }
-        self.transcript.notice(NoticeLevel::Info, &words.join(" · "));
-    }
-
     /// `/context`: what fills the window.
     pub(super) fn show_context(&mut self, report: &Value) {
         match ContextView::new(report) {
@@ -247,8 +200,4 @@ impl App {
             Err(error) => self.error(&format!("the report cannot be shown: {error}")),
         }
     }
-}
-
-fn entries(number: usize) -> String {
-    if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }
 }

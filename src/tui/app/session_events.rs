@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::{App, Queue};
 use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
-use crate::compaction::Reason;
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::permission::PermissionOverlay;
+use crate::tui::words;
 
 /// A turn that took longer rings the bell when the window has no focus.
 const LONG_TURN: Duration = Duration::from_secs(20);
@@ -96,10 +96,13 @@ impl App {
                 } else if aborted {
                     self.status.hint("compaction stopped; nothing has changed", now);
                 } else if let Some(error) = error {
-                    self.transcript.notice(NoticeLevel::Error, &failed(reason, &error));
+                    self.transcript
+                        .notice(NoticeLevel::Error, &words::failed_compaction(reason, &error));
                 }
             }
-            SessionEvent::CompactionPlanned { plan } => self.show_plan(&plan),
+            SessionEvent::CompactionPlanned { plan } => {
+                self.transcript.notice(NoticeLevel::Info, &words::plan(&plan));
+            }
             SessionEvent::Context { report } => self.show_context(&report),
             SessionEvent::NavigationEnded { target, aborted, error } => {
                 if aborted {
@@ -134,14 +137,4 @@ impl App {
             self.effects.push(UiEffect::Notify(text));
         }
     }
-}
-
-/// C25 gives the words of automatic compactions that failed.
-fn failed(reason: Reason, error: &str) -> String {
-    let prefix = match reason {
-        Reason::Manual => "Compaction failed: ",
-        Reason::Threshold => "Auto-compaction failed: ",
-        Reason::Overflow => "Context overflow recovery failed: ",
-    };
-    if error.starts_with(prefix) { error.to_owned() } else { format!("{prefix}{error}") }
 }

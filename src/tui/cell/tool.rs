@@ -141,11 +141,29 @@ impl ToolCell {
         }
     }
 
+    /// Name, subject and what came of it, in one line without decoration.
+    #[must_use]
+    pub fn words(&self, cwd: &Path) -> String {
+        let words = format!("{} {}", self.name, self.subject(cwd));
+        match (&self.state, self.summary.as_str()) {
+            (ToolState::Failed, "failed" | "") => format!("{words}: failed"),
+            (ToolState::Failed, summary) => format!("{words}: failed, {summary}"),
+            (_, "") => words,
+            (_, summary) => format!("{words}: {summary}"),
+        }
+    }
+
+    /// What came, or the change that was made.
+    #[must_use]
+    pub fn outcome(&self) -> &str {
+        self.diff.as_ref().unwrap_or(&self.output)
+    }
+
     /// What was asked and what came.
     #[must_use]
     pub fn text(&self) -> String {
         let subject = self.subject(Path::new(""));
-        format!("{} {subject}\n{}", self.name, self.diff.as_ref().unwrap_or(&self.output))
+        format!("{} {subject}\n{}", self.name, self.outcome())
     }
 
     /// The argument that says most, such as the path or the command.
