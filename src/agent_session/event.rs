@@ -11,7 +11,7 @@ pub use crate::agent::event::StreamDelta;
 use crate::compaction::Reason;
 pub use crate::compaction::summarizer::Progress;
 use crate::ids::EntryId;
-use crate::message::ToolCall;
+use crate::message::{Image, ToolCall};
 use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::session::entry::SessionEntry;
@@ -87,6 +87,9 @@ pub enum SessionEvent {
     QueueReturned {
         /// Their texts, joined by blank lines.
         text: String,
+        /// Their images, in order.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// A compaction started (C25).
     CompactionStart {

@@ -131,7 +131,7 @@ impl AgentSession {
                 Heard::Passed(saying) => sayings.push(saying),
                 Heard::HeldBack(prompt, cancelled) => {
                     self.complain(format!("your prompt was not sent: {cancelled}"));
-                    self.tell(SessionEvent::QueueReturned { text: prompt.text });
+                    self.give_back(vec![prompt]);
                 }
             }
         }

@@ -346,10 +346,18 @@ impl AgentSession {
     fn return_queue(&mut self, first: Vec<queue::Prompt>) {
         let prompts: Vec<_> = first.into_iter().chain(self.queue.take_all()).collect();
         self.queue_changed();
-        let texts: Vec<_> = prompts.into_iter().map(|prompt| prompt.text).collect();
-        if !texts.is_empty() {
-            self.tell(SessionEvent::QueueReturned { text: texts.join("\n\n") });
+        self.give_back(prompts);
+    }
+
+    /// Gives prompts back to the editor.
+    fn give_back(&self, prompts: Vec<queue::Prompt>) {
+        if prompts.is_empty() {
+            return;
         }
+        let texts: Vec<_> = prompts.iter().map(|prompt| prompt.text.as_str()).collect();
+        let text = texts.join("\n\n");
+        let images = prompts.into_iter().flat_map(|prompt| prompt.images).collect();
+        self.tell(SessionEvent::QueueReturned { text, images });
     }
 
     fn queue_changed(&self) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::AgentSession;
 use super::activity::{Activity, Work};
 use super::event::{NoticeLevel, SessionEvent};
+use super::queue::Prompt;
 use crate::message::{BashExecutionMessage, Message};
 use crate::session::entry::EntryBody;
 use crate::tool::process;
@@ -19,7 +20,7 @@ impl AgentSession {
         if !self.activity.is_idle() {
             self.notice(NoticeLevel::Info, "something runs already; escape stops it");
             let mark = if excluded { "!!" } else { "!" };
-            self.tell(SessionEvent::QueueReturned { text: format!("{mark}{command}") });
+            self.give_back(vec![Prompt::text(format!("{mark}{command}"))]);
             return;
         }
         let (cancel, reports) = self.begin();

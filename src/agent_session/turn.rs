@@ -66,7 +66,7 @@ impl AgentSession {
         if is_empty || self.refuse_read_only() {
             // What waits already goes on waiting; only this one comes back.
             if !is_empty {
-                self.tell(SessionEvent::QueueReturned { text: prompt.text });
+                self.give_back(vec![prompt]);
             }
             // Whoever waits for the prompt's end hears of it.
             self.tell(SessionEvent::Activity { kind: self.activity.kind() });

@@ -5,18 +5,15 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use base64::Engine;
 
 use crate::agent_session::queue::Prompt;
 use crate::message::Image;
 use crate::prompt::template::{Expansion, Template, expand_line};
 use crate::slash::{self, SlashError};
-use crate::tool::resolve_path;
+use crate::tool::{read_image, resolve_path};
 
 /// Largest file that is taken into a prompt, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
-/// Largest image, in bytes.
-const MAX_IMAGE: u64 = 5 * 1024 * 1024;
 
 /// Builds the prompt; `None` when there is nothing to say.
 ///
@@ -77,18 +74,14 @@ fn attach(
 ) -> anyhow::Result<()> {
     let full = resolve_path(cwd, path);
     let size = std::fs::metadata(&full).with_context(|| format!("cannot read @{path}"))?.len();
-    if size > MAX_IMAGE {
-        bail!("@{path} is too large to send ({size} bytes)");
-    }
-    let bytes = std::fs::read(&full).with_context(|| format!("cannot read @{path}"))?;
-    if let Some(kind) = infer::get(&bytes).filter(|kind| kind.mime_type().starts_with("image/")) {
-        let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
-        images.push(Image { data, mime_type: kind.mime_type().to_owned() });
+    if let Some(image) = read_image::read(&full).map_err(anyhow::Error::msg)? {
+        images.push(image);
         return Ok(());
     }
     if size > MAX_FILE {
         bail!("@{path} is too large to send ({size} bytes); let the agent read the part it needs");
     }
+    let bytes = std::fs::read(&full).with_context(|| format!("cannot read @{path}"))?;
     let Ok(text) = String::from_utf8(bytes) else {
         bail!("@{path} is neither UTF-8 text nor an image");
     };

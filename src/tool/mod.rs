@@ -31,7 +31,7 @@ mod locate;
 mod ls;
 mod process_group;
 mod read;
-mod read_image;
+pub mod read_image;
 mod replace_file;
 pub mod replacement;
 mod text_file;

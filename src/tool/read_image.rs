@@ -1,4 +1,4 @@
-//! Images for the `read` tool: within what providers take, made smaller where they are not.
+//! Images for the `read` tool and for prompts: within what providers take, made smaller where they are not.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -28,6 +28,41 @@ pub(crate) fn kind(sample: &[u8]) -> Option<&'static str> {
         kind @ ("image/png" | "image/jpeg" | "image/gif" | "image/webp") => Some(kind),
         _ => None,
     }
+}
+
+/// Reads an image file, made smaller where it is larger than what providers take; `None` when it is no
+/// image that models take.
+///
+/// # Errors
+/// It cannot be read, or is too large; in a sentence.
+pub fn read(path: &Path) -> Result<Option<Image>, String> {
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(MOST_READ + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let Some(kind) = kind(&bytes) else { return Ok(None) };
+    if bytes.len() as u64 > MOST_READ {
+        return Err(format!("{} is larger than {}", path.display(), Bytes(MOST_READ)));
+    }
+    let fitted = fit(bytes, kind).map_err(|problem| format!("{}: {problem}", path.display()))?;
+    Ok(Some(fitted.into_image()))
+}
+
+/// An image from pixels of four bytes each: red, green, blue, how opaque.
+///
+/// # Errors
+/// They are no image, or it cannot be made small enough; in a sentence.
+#[cfg(feature = "images")]
+pub fn from_pixels(width: u64, height: u64, pixels: Vec<u8>) -> Result<Image, String> {
+    let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
+    let picture =
+        sides.and_then(|(width, height)| image::RgbaImage::from_raw(width, height, pixels));
+    let picture = picture.ok_or("these pixels are no image")?;
+    let mut png = std::io::Cursor::new(Vec::new());
+    image::DynamicImage::ImageRgba8(picture)
+        .write_to(&mut png, image::ImageFormat::Png)
+        .map_err(|error| format!("the image cannot be encoded: {error}"))?;
+    Ok(fit(png.into_inner(), "image/png")?.into_image())
 }
 
 /// Reads the rest of an image file.
@@ -64,12 +99,8 @@ pub(crate) fn load(
     if let Some((width, height)) = fitted.reduced_from {
         told.push_str(&format!(" (made smaller from {width}×{height})"));
     }
-    let image = Image {
-        data: base64::engine::general_purpose::STANDARD.encode(&fitted.bytes),
-        mime_type: fitted.kind.to_owned(),
-    };
     Ok(ToolOutput {
-        content: vec![Block::text(told), Block::Image(image)],
+        content: vec![Block::text(told), Block::Image(fitted.into_image())],
         details: Some(json!({ "summary": summary })),
     })
 }
@@ -79,6 +110,15 @@ struct Fitted {
     kind: &'static str,
     shown: Option<(u32, u32)>,
     reduced_from: Option<(u32, u32)>,
+}
+
+impl Fitted {
+    fn into_image(self) -> Image {
+        Image {
+            data: base64::engine::general_purpose::STANDARD.encode(&self.bytes),
+            mime_type: self.kind.to_owned(),
+        }
+    }
 }
 
 #[cfg(not(feature = "images"))]

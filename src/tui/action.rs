@@ -92,6 +92,7 @@ actions! {
     NextRequest "next_request" Scroll "to the next request",
     Complete "complete" Edit "complete a command or a path",
     ExternalEditor "external_editor" Edit "write in $EDITOR",
+    PasteClipboard "paste_clipboard" Edit "attach the image on the desktop's clipboard, or paste its text",
     SearchHistory "search_history" Edit "search what was sent before",
     Left "left" Edit "left",
     Right "right" Edit "right",

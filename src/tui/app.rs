@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::cell::Welcome;
-use super::editor::Editor;
+use super::editor::{Attachment, Editor};
 use super::effect::UiEffect;
 use super::event::UiEvent;
 use super::footer::{Footer, short_path};
@@ -175,6 +175,8 @@ impl App {
         match event {
             UiEvent::Key(key) => self.key(key, now),
             UiEvent::Paste(text) => self.paste(&text, now),
+            UiEvent::PastedText(text) => self.put_in(&text, now),
+            UiEvent::Attached(images) => self.attach(images, now),
             UiEvent::Mouse(mouse) => self.mouse(mouse),
             UiEvent::Resized | UiEvent::Woken | UiEvent::Background { .. } => {}
             UiEvent::Theme(theme) => self.wear(*theme),
@@ -312,11 +314,32 @@ impl App {
     }
 
     fn paste(&mut self, text: &str, now: Instant) {
+        if self.overlays.is_empty() && super::attachments::may_name_images(text) {
+            let (cwd, text) = (self.cwd.clone(), text.to_owned());
+            return self.effects.push(UiEffect::Attach { cwd, text });
+        }
+        self.put_in(text, now);
+    }
+
+    /// Puts in a text that was pasted and is no image.
+    fn put_in(&mut self, text: &str, now: Instant) {
         if self.overlays.is_empty() {
             self.editor.paste(text);
             self.typed(now);
         } else {
             self.top_overlay(|overlay| overlay.paste(text));
+        }
+    }
+
+    /// Puts images in that were pasted.
+    fn attach(&mut self, images: Vec<Attachment>, now: Instant) {
+        for image in images {
+            self.editor.attach(image);
+        }
+        self.typed(now);
+        if let Some(model) = self.footer.model.as_ref().filter(|model| !model.images) {
+            let text = format!("{} takes no images; /model chooses another", model.id);
+            self.status.hint(&text, now);
         }
     }
 
@@ -380,7 +403,7 @@ impl App {
         if crate::slash::is_command(trimmed) {
             return self.slash(trimmed, delivery, now);
         }
-        let text = trimmed.to_owned();
+        let (text, images) = (trimmed.to_owned(), self.editor.images());
         self.remember();
         let command = text.strip_prefix('!').map(|rest| match rest.strip_prefix('!') {
             Some(rest) => (rest.trim().to_owned(), true),
@@ -394,7 +417,7 @@ impl App {
                 }
                 self.send(SessionCommand::Shell { command, excluded });
             }
-            _ => self.send(SessionCommand::Prompt { text, images: Vec::new(), delivery }),
+            _ => self.send(SessionCommand::Prompt { text, images, delivery }),
         }
         self.transcript.scroll_to_end();
     }

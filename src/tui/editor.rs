@@ -2,15 +2,20 @@
 //!
 //! The caret moves and deletes by characters as seen (grapheme clusters). Where the text stands on
 //! the screen is [`layout`]'s business. Big pastes are one character of the buffer, shown as
-//! `[pasted 132 lines]` and sent whole (F86). No I/O, no keys: the app says what to do.
+//! `[pasted 132 lines]` and sent whole (F86); so are images, shown by their name. No I/O, no keys: the
+//! app says what to do.
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
+mod attach;
 mod history;
 pub mod layout;
 
+pub use attach::Attachment;
 pub use history::History;
 use layout::Layout;
+
+use crate::message::Image;
 
 /// A paste of more lines than this is folded.
 const FOLD_LINES: usize = 8;
@@ -21,8 +26,8 @@ const FOLD_BYTES: usize = 1_600;
 /// Most states that undo remembers.
 const MOST_UNDO: usize = 500;
 
-/// The first of the private characters that stand for folded pastes in the buffer. Typed or pasted
-/// text cannot hold them.
+/// The first of the private characters that stand for folded pastes and images in the buffer. Typed or
+/// pasted text cannot hold them.
 const FIRST_MARK: u32 = 0x10_0000;
 
 /// A way to go.
@@ -62,6 +67,13 @@ enum Change {
     Other,
 }
 
+/// What one character of the buffer can stand for.
+#[derive(Debug)]
+enum Folded {
+    Text(String),
+    Image(Attachment),
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Editor {
@@ -70,7 +82,7 @@ pub struct Editor {
     redo: Vec<State>,
     last_change: Option<Change>,
     cut: String,
-    pastes: Vec<String>,
+    folded: Vec<Folded>,
     /// The column that up and down keep to.
     column: Option<usize>,
     history: History,
@@ -89,7 +101,7 @@ impl Editor {
         self.state.text.is_empty()
     }
 
-    /// The text as it is sent: folded pastes in full.
+    /// The text as it is sent: folded pastes in full, images by their names.
     #[must_use]
     pub fn text(&self) -> String {
         self.unfold(&self.state.text)
@@ -118,14 +130,17 @@ impl Editor {
         self.begin(Change::Other);
         self.state.text.clear();
         self.state.caret = 0;
-        self.insert_folded(text);
+        match self.with_images(text) {
+            Some(text) => self.insert_raw(&text),
+            None => self.insert_folded(text),
+        }
     }
 
-    /// Puts text before what is written: queued messages that come back.
-    pub fn put_before(&mut self, text: &str) {
+    /// Puts text before what is written: queued messages that come back, with their images.
+    pub fn put_before(&mut self, text: &str, images: Vec<Image>) {
         let written = self.text();
-        let joined =
-            if written.is_empty() { text.to_owned() } else { format!("{text}\n\n{written}") };
+        let text = self.know_images(text, images);
+        let joined = if written.is_empty() { text } else { format!("{text}\n\n{written}") };
         self.set_text(&joined);
     }
 
@@ -163,11 +178,9 @@ impl Editor {
         if clean.lines().count() <= FOLD_LINES && clean.len() <= FOLD_BYTES {
             return self.insert_raw(&clean);
         }
-        let mark =
-            u32::try_from(self.pastes.len()).ok().and_then(|n| char::from_u32(FIRST_MARK + n));
-        match mark {
+        match mark_of(self.folded.len()) {
             Some(mark) => {
-                self.pastes.push(clean);
+                self.folded.push(Folded::Text(clean));
                 self.insert_raw(mark.encode_utf8(&mut [0; 4]));
             }
             None => self.insert_raw(&clean),
@@ -309,20 +322,27 @@ impl Editor {
         }
     }
 
-    /// How a folded paste is shown.
+    /// How a folded paste or an image is shown.
     fn label(&self, mark: char) -> Option<String> {
-        let paste = self.pastes.get(paste_number(mark)?)?;
-        Some(match paste.lines().count() {
-            0 | 1 => format!("[pasted {} characters]", paste.chars().count()),
-            lines => format!("[pasted {lines} lines]"),
+        Some(match self.folded(mark)? {
+            Folded::Image(attachment) => attachment.label(),
+            Folded::Text(paste) => match paste.lines().count() {
+                0 | 1 => format!("[pasted {} characters]", paste.chars().count()),
+                lines => format!("[pasted {lines} lines]"),
+            },
         })
+    }
+
+    fn folded(&self, mark: char) -> Option<&Folded> {
+        self.folded.get(number_of(mark)?)
     }
 
     fn unfold(&self, text: &str) -> String {
         let mut whole = String::with_capacity(text.len());
         for character in text.chars() {
-            match paste_number(character).and_then(|number| self.pastes.get(number)) {
-                Some(paste) => whole.push_str(paste),
+            match self.folded(character) {
+                Some(Folded::Text(paste)) => whole.push_str(paste),
+                Some(Folded::Image(attachment)) => whole.push_str(&attachment.label()),
                 None => whole.push(character),
             }
         }
@@ -330,13 +350,18 @@ impl Editor {
     }
 }
 
-/// Which paste a character of the buffer stands for.
-fn paste_number(mark: char) -> Option<usize> {
+/// The character that stands for what is folded under a number.
+fn mark_of(number: usize) -> Option<char> {
+    u32::try_from(number).ok().and_then(|number| char::from_u32(FIRST_MARK.checked_add(number)?))
+}
+
+/// What a character of the buffer stands for, by its number.
+fn number_of(mark: char) -> Option<usize> {
     (mark as u32).checked_sub(FIRST_MARK).map(|number| number as usize)
 }
 
 fn is_word(piece: &str) -> bool {
-    piece.chars().any(|character| character.is_alphanumeric() || paste_number(character).is_some())
+    piece.chars().any(|character| character.is_alphanumeric() || number_of(character).is_some())
 }
 
 fn is_boundary(text: &str, offset: usize) -> bool {
@@ -360,7 +385,7 @@ fn clean(text: &str) -> String {
                 clean.push('\n');
             }
             '\n' | '\t' => clean.push(character),
-            character if character.is_control() || paste_number(character).is_some() => {}
+            character if character.is_control() || number_of(character).is_some() => {}
             character => clean.push(character),
         }
     }

@@ -23,6 +23,15 @@ pub enum UiEffect {
     DeleteSession(PathBuf),
     /// Put text on the clipboard.
     Copy(String),
+    /// Attach the images that a pasted text names; a text that names none is put in as it is.
+    Attach {
+        /// Where paths start from.
+        cwd: PathBuf,
+        /// As pasted.
+        text: String,
+    },
+    /// Attach the image that lies on the desktop's clipboard, or put its text in.
+    PasteClipboard,
     /// Edit text in the person's `$EDITOR`.
     EditExternally(String),
     /// Find files whose path matches; they come back as an event.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::attachments;
 use super::colour::Colourer;
 use super::effect::UiEffect;
 use super::event::UiEvent;
@@ -150,6 +151,15 @@ impl Effects {
                 self.copy_natively(text.clone());
                 return Some(ForLoop::Copy(text));
             }
+            UiEffect::Attach { cwd, text } => {
+                let events = self.events.clone();
+                tokio::task::spawn_blocking(move || {
+                    for event in attachments::attach(&cwd, &text) {
+                        let _ = events.send(event);
+                    }
+                });
+            }
+            UiEffect::PasteClipboard => self.report(attachments::from_clipboard),
             UiEffect::EditExternally(text) => return Some(ForLoop::EditExternally(text)),
             UiEffect::ListSettings => {
                 let outside = self.outside.clone();

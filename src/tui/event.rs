@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use super::editor::Attachment;
 use super::effect::BodyHits;
 use super::highlight::{CodeKey, ColouredCode};
 use super::outside::Reloaded;
@@ -58,6 +59,10 @@ pub enum UiEvent {
         /// Paths from the session's folder, best first.
         files: Vec<String>,
     },
+    /// Images that were pasted.
+    Attached(Vec<Attachment>),
+    /// Text that was pasted and names no images.
+    PastedText(String),
     /// The models, each with whether it could be asked now.
     Models {
         /// The name of the one that is wanted.

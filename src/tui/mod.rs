@@ -18,6 +18,7 @@ use crate::agent_session::event::SessionEvent;
 pub mod action;
 pub mod amount;
 pub mod app;
+pub mod attachments;
 pub mod cell;
 pub mod colour;
 pub mod editor;

@@ -1,9 +1,11 @@
 //! The screen in a real pseudo-terminal (SPEC section 10, F83–F88, F99): keys in, screen out.
 
+use portable_pty::CommandBuilder;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use crate::support::pty::{Home, Pty, program};
+use crate::support::server::{Gate, ModelServer, Reply, Rules};
 
 fn open(home: &Home, columns: u16, rows: u16) -> Pty {
     let pty = Pty::start(home.command(&[]), columns, rows);
@@ -402,4 +404,50 @@ fn b5_a_branch_is_left_with_a_summary_and_its_question_comes_back_to_the_editor(
     pty.until_shows("> read README.md");
     pty.send("\u{3}/quit\r");
     assert_eq!(pty.wait(), 0);
+}
+
+/// U2: a file that is dropped on the terminal goes along as an image, and comes back with its prompt.
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_a_dropped_image_is_sent_and_comes_back_with_its_prompt() {
+    let server = ModelServer::start(Rules::default()).await;
+    let home = Home::new();
+    let models = json!({"providers": {"test": {
+        "baseUrl": server.v1(), "api": "openai-completions", "apiKey": "sk-test",
+        "models": [{"id": "m", "contextWindow": 32_768, "maxTokens": 1_000, "images": true}]}}});
+    home.configure("models.json", &models.to_string());
+    let png = home.project().join("그림 1.png");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/export-tour.png"), &png).unwrap();
+    let gate = Gate::default();
+    server.push(Reply::default().text("I look").hold(&gate).finish("stop"));
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_regrow"));
+    command.args(["--provider", "test", "--model", "m"]);
+    home.settle(&mut command);
+    let mut pty = Pty::start(command, 100, 30);
+    pty.until_shows("/help");
+    let dropped = format!("\x1b[200~'{}'\x1b[201~", png.display());
+    pty.send(&dropped);
+    pty.until_shows("[image 그림 1.png]");
+    pty.send("what is this?\r");
+    pty.until_shows("I look");
+    let content = server.last()["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    assert_eq!(content[0]["text"], "[image 그림 1.png] what is this?");
+    let url = content[1]["image_url"]["url"].as_str().unwrap();
+    assert!(url.starts_with("data:image/png;base64,iVBOR"), "{}", &url[..40]);
+
+    // Queued, then stopped: text and image are in the editor again, and are sent.
+    pty.send(&dropped);
+    pty.until_shows("> [image 그림 1.png 2]");
+    pty.send("\r");
+    pty.until_shows("↳ next: [image 그림 1.png 2]");
+    pty.send("\x1b");
+    pty.until_shows("> [image 그림 1.png 2]");
+    server.push(Reply::says("The second."));
+    pty.send("\r");
+    pty.until_shows("The second.");
+    let content = server.last()["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    let images = content.as_array().unwrap().iter().filter(|block| block["type"] == "image_url");
+    assert_eq!(images.count(), 1, "{content}");
+    pty.send("/quit\r");
+    assert_eq!(pty.wait(), 0);
+    assert!(server.rejections().is_empty(), "{:?}", server.rejections());
 }

@@ -96,7 +96,7 @@ impl Voice {
                     said.push(format!("{waiting} waiting to be sent"));
                 }
             }
-            SessionEvent::QueueReturned { text } => said.push(format!("not sent: {text}")),
+            SessionEvent::QueueReturned { text, .. } => said.push(format!("not sent: {text}")),
             SessionEvent::Moved { editor, .. } => {
                 said.push("moved".to_owned());
                 said.extend(editor.iter().map(|text| format!("what stood here: {text}")));

@@ -146,6 +146,7 @@ impl App {
             | Action::Find
             | Action::CopyAnswer
             | Action::CopyCode
+            | Action::PasteClipboard
             | Action::SearchHistory => self.open_by_key(action, now),
             Action::CycleThinking => self.cycle_thinking(),
             Action::ToggleTools => self.transcript.toggle_tools(),

@@ -36,8 +36,9 @@ impl App {
         };
         match expand_line(&self.templates, line, &[]) {
             Expansion::Prompt(text) => {
+                let images = self.editor.images();
                 self.remember();
-                self.send(SessionCommand::Prompt { text, images: Vec::new(), delivery });
+                self.send(SessionCommand::Prompt { text, images, delivery });
                 self.transcript.scroll_to_end();
             }
             Expansion::Unknown(template) => {
@@ -162,6 +163,7 @@ impl App {
             Action::OpenTree => self.open_tree(None, now),
             Action::Find => self.find(None, now),
             Action::SearchHistory => self.search_history(now),
+            Action::PasteClipboard => self.effects.push(UiEffect::PasteClipboard),
             Action::PickModel => self.effects.push(UiEffect::ListModels(None)),
             _ => {}
         }

@@ -66,7 +66,7 @@ impl App {
             SessionEvent::Queue { steering, follow_up } => {
                 self.queue = Queue { steering, follow_up };
             }
-            SessionEvent::QueueReturned { text } => self.editor.put_before(&text),
+            SessionEvent::QueueReturned { text, images } => self.editor.put_before(&text, images),
             SessionEvent::Progress(progress) => self.status.progress(&progress),
             SessionEvent::Retry { error, attempt, delay_ms } => {
                 self.transcript.notice(NoticeLevel::Warning, &error);

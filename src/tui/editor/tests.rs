@@ -155,8 +155,56 @@ fn u2_up_reaches_the_wrapped_row_and_not_history() {
 #[test]
 fn u2_returned_messages_stand_before_what_is_written() {
     let mut editor = editor("draft");
-    editor.put_before("queued");
+    editor.put_before("queued", Vec::new());
     assert_eq!(editor.text(), "queued\n\ndraft");
+}
+
+fn image(data: &str) -> Image {
+    Image { data: data.into(), mime_type: "image/png".into() }
+}
+
+fn attach(editor: &mut Editor, name: &str, data: &str) {
+    editor.attach(Attachment { name: name.into(), image: image(data) });
+}
+
+#[test]
+fn u2_an_image_is_one_character_and_goes_where_its_label_goes() {
+    let mut editor = editor("see ");
+    attach(&mut editor, "a.png", "one");
+    attach(&mut editor, "a.png", "two");
+    editor.insert("!");
+    assert_eq!(editor.text(), "see [image a.png] [image a.png 2] !");
+    assert_eq!(editor.layout(80).rows[0].text(), "see [image a.png] [image a.png 2] !");
+    assert_eq!(editor.images(), [image("one"), image("two")]);
+    editor.go(Direction::Back, Distance::Character);
+    editor.delete(Direction::Back, Distance::Character);
+    editor.delete(Direction::Back, Distance::Character);
+    assert_eq!(editor.images(), [image("one")], "deleted like a character");
+    editor.undo();
+    assert_eq!(editor.images(), [image("one"), image("two")]);
+    // Another editor has changed the text.
+    editor.set_text("first [image a.png 2], then [image a.png], not [image a.png]");
+    assert_eq!(editor.images(), [image("two"), image("one")]);
+    editor.set_text("none of them");
+    assert!(editor.images().is_empty());
+}
+
+#[test]
+fn u3_queued_messages_come_back_with_their_images() {
+    let mut editor = Editor::default();
+    attach(&mut editor, "a.png", "one");
+    let (text, images) = (editor.text(), editor.images());
+    editor.take();
+    assert!(editor.is_empty() && editor.images().is_empty());
+    editor.insert("draft");
+    editor.put_before(&text, images);
+    assert_eq!(editor.text(), "[image a.png] \n\ndraft");
+    assert_eq!(editor.images(), [image("one")]);
+    // Images of a session that somebody else has filled.
+    editor.clear();
+    editor.put_before("look", vec![image("x"), image("y")]);
+    assert_eq!(editor.text(), "[image from the queue] [image from the queue 2] look");
+    assert_eq!(editor.images(), [image("x"), image("y")]);
 }
 
 #[test]

@@ -33,10 +33,9 @@ async fn i7_a_stop_in_mid_stream_keeps_what_was_said_and_returns_the_queue() {
     talk.prompt("and then", Delivery::FollowUp);
     assert!(escape(&mut talk).await < SOON);
     assert_eq!(talk.story(), ["user: tell me", "assistant (aborted): So far so go"]);
-    let returned = talk
-        .seen
-        .iter()
-        .any(|event| matches!(event, SessionEvent::QueueReturned { text } if text == "and then"));
+    let returned = talk.seen.iter().any(
+        |event| matches!(event, SessionEvent::QueueReturned { text, .. } if text == "and then"),
+    );
     assert!(returned);
     talk.say("go on", [Script::says("Good.")]).await;
     assert_eq!(talk.requests().len(), 2);
@@ -112,7 +111,7 @@ async fn f28_a_stop_of_the_persons_own_command_starts_nothing() {
     assert!(escape(&mut talk).await < SOON);
     assert!(talk.requests().is_empty());
     assert!(talk.seen.iter().any(|event| {
-        matches!(event, SessionEvent::QueueReturned { text } if text == "typed meanwhile")
+        matches!(event, SessionEvent::QueueReturned { text, .. } if text == "typed meanwhile")
     }));
 }
 
@@ -140,7 +139,7 @@ async fn c24_a_stopped_compaction_leaves_the_file_as_it_was() {
     });
     assert_eq!(ended, Some((true, false, false)));
     assert!(talk.seen.iter().any(|event| {
-        matches!(event, SessionEvent::QueueReturned { text } if text == "typed meanwhile")
+        matches!(event, SessionEvent::QueueReturned { text, .. } if text == "typed meanwhile")
     }));
     talk.say("still there?", [Script::says("Yes.")]).await;
     assert!(talk.story().last().unwrap().ends_with("Yes."));

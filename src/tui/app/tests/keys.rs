@@ -75,7 +75,7 @@ fn f89_messages_that_wait_are_seen_and_two_keys_tell_them_apart() {
     assert!(screen.contains("↳ next: first do this · alt+up edits"), "{screen}");
     assert!(screen.contains("↳ after the turn: then that"), "{screen}");
     stage.write("draft");
-    stage.session(SessionEvent::QueueReturned { text: "first do this".into() });
+    stage.session(SessionEvent::QueueReturned { text: "first do this".into(), images: Vec::new() });
     assert_eq!(stage.app.editor.text(), "first do this\n\ndraft");
 }
 

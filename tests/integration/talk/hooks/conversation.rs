@@ -58,7 +58,7 @@ async fn a_held_back_prompt_returns_to_the_editor_and_leaves_no_trace() {
     assert!(talk.requests().is_empty());
     assert!(talk.notices().iter().any(|notice| notice.contains("no secrets")));
     assert!(talk.seen.iter().any(|event| {
-        matches!(event, SessionEvent::QueueReturned { text } if text == "tell the secret")
+        matches!(event, SessionEvent::QueueReturned { text, .. } if text == "tell the secret")
     }));
     assert!(!talk.dir.path().join("sessions").exists(), "J10: nothing was said");
     talk.say("hello", [Script::says("Hi.")]).await;

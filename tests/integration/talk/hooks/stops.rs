@@ -45,7 +45,7 @@ async fn escape(talk: &mut Talk, mark: &str) {
 fn returned(talk: &Talk, expected: &str) -> bool {
     talk.seen
         .iter()
-        .any(|event| matches!(event, SessionEvent::QueueReturned { text } if text == expected))
+        .any(|event| matches!(event, SessionEvent::QueueReturned { text, .. } if text == expected))
 }
 
 #[tokio::test]
