@@ -135,11 +135,14 @@ mod tests {
     #[test]
     fn section_12_images_are_attached_and_missing_files_are_named() {
         let dir = tempfile::tempdir().unwrap();
-        let png = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
+        let png = include_bytes!("../../assets/export-tour.png");
         std::fs::write(dir.path().join("p.png"), png).unwrap();
+        std::fs::write(dir.path().join("half.png"), &png[..12]).unwrap();
         let prompt = build_prompt(&words("@p.png"), dir.path(), &[], None).unwrap().unwrap();
         assert_eq!(prompt.images[0].mime_type, "image/png");
-        let error = build_prompt(&words("@none"), dir.path(), &[], None).unwrap_err();
-        assert!(error.to_string().contains("@none"), "{error}");
+        for name in ["@none", "@half.png"] {
+            let error = build_prompt(&words(name), dir.path(), &[], None).unwrap_err();
+            assert!(error.to_string().contains(&name[1..]), "{error}");
+        }
     }
 }
