@@ -221,7 +221,7 @@ pub static COMMANDS: &[SlashCommand] = &[
         name: "login",
         aliases: &[],
         arguments: "[PROVIDER]",
-        help: "say how to store a key for a provider",
+        help: "store a key for a provider; it is typed unseen",
         parse: |rest| Ok(SlashAction::Login(word(rest)?.map(ToOwned::to_owned))),
     },
     SlashCommand {

@@ -10,11 +10,12 @@ use super::places::Folders;
 use crate::export::Source;
 use crate::provider::model::Model;
 use crate::provider::registry::ProviderRegistry;
+use crate::provider::secret::Secret;
 use crate::session::entry::SessionHeader;
 use crate::session::listing::{ListedSession, list_all};
 use crate::settings::edit::Change;
 use crate::slash::ExportRequest;
-use crate::tui::outside::{OpenSession, Outside, Reloaded};
+use crate::tui::outside::{OpenSession, Outside, ProviderKey, Reloaded};
 use crate::tui::overlay::settings::SettingsSheet;
 
 /// See the module.
@@ -36,6 +37,23 @@ impl Outside for Program {
     fn models(&self) -> Vec<(Model, bool)> {
         let listing = self.registry.listing();
         listing.into_iter().map(|listed| ((*listed.model).clone(), listed.usable)).collect()
+    }
+
+    fn providers(&self) -> Vec<ProviderKey> {
+        let mut providers: Vec<ProviderKey> = Vec::new();
+        for listed in self.registry.listing() {
+            let name = &listed.model.provider;
+            if !providers.iter().any(|known| known.name == *name) {
+                let variables = self.registry.key_variables(name);
+                let has_key = listed.usable;
+                providers.push(ProviderKey { name: name.clone(), has_key, variables });
+            }
+        }
+        providers
+    }
+
+    fn store_key(&self, provider: &str, key: &Secret) -> Result<(), String> {
+        self.registry.store_key(provider, Some(key)).map_err(|error| error.to_string())
     }
 
     fn sessions(&self) -> Vec<ListedSession> {

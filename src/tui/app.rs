@@ -13,6 +13,7 @@ use super::highlight::Highlights;
 use super::keymap::KeyMap;
 use super::links::Links;
 use super::menu::{Kind, Menu};
+use super::overlay::login::LoginOverlay;
 use super::overlay::{Outcome, Overlay};
 use super::status::Status;
 use super::theme::Theme;
@@ -204,6 +205,10 @@ impl App {
             UiEvent::Hint(text) => self.status.hint(text, now),
             UiEvent::Told(text) => self.transcript.notice(NoticeLevel::Info, &text),
             UiEvent::Models { wanted, models } => self.models(wanted.as_deref(), models),
+            UiEvent::Providers { wanted, providers } => {
+                self.push_overlay(Box::new(LoginOverlay::new(providers, wanted.as_deref())));
+            }
+            UiEvent::KeyStored { provider, result } => self.key_stored(&provider, result),
             UiEvent::Sessions { search, sessions } => self.sessions(search, sessions),
             UiEvent::Settings(sheet) => self.show_settings(sheet),
             UiEvent::SettingChanged { change, result } => self.setting_changed(&change, result),

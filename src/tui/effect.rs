@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::highlight::CodeJob;
 use super::theme::Theme;
 use crate::agent_session::command::SessionCommand;
+use crate::provider::secret::Secret;
 use crate::session::tree::NodeIndex;
 use crate::settings::edit::Change;
 use crate::slash::ExportRequest;
@@ -49,6 +50,16 @@ pub enum UiEffect {
     Remember(String),
     /// List the models; they come back as an event. The text names the one that is wanted.
     ListModels(Option<String>),
+    /// List the providers and their keys; they come back as an event. The text names the one that is
+    /// wanted.
+    ListProviders(Option<String>),
+    /// Store the key of a provider; what came of it comes back as an event.
+    StoreKey {
+        /// The provider's name.
+        provider: String,
+        /// Its key.
+        key: Secret,
+    },
     /// List the sessions; they come back as an event. The text narrows the list.
     ListSessions(Option<String>),
     /// Write the session for others to read.

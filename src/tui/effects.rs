@@ -140,6 +140,19 @@ impl Effects {
                 let outside = self.outside.clone();
                 self.report(move || Some(UiEvent::Models { wanted, models: outside.models() }));
             }
+            UiEffect::ListProviders(wanted) => {
+                let outside = self.outside.clone();
+                self.report(move || {
+                    Some(UiEvent::Providers { wanted, providers: outside.providers() })
+                });
+            }
+            UiEffect::StoreKey { provider, key } => {
+                let outside = self.outside.clone();
+                self.report(move || {
+                    let result = outside.store_key(&provider, &key);
+                    Some(UiEvent::KeyStored { provider, result })
+                });
+            }
             UiEffect::ListSessions(search) => {
                 let outside = self.outside.clone();
                 self.report(move || {

@@ -7,7 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use super::editor::Attachment;
 use super::effect::BodyHits;
 use super::highlight::{CodeKey, ColouredCode};
-use super::outside::Reloaded;
+use super::outside::{ProviderKey, Reloaded};
 use super::overlay::settings::SettingsSheet;
 use super::theme::Theme;
 use crate::agent_session::event::SessionEvent;
@@ -69,6 +69,20 @@ pub enum UiEvent {
         wanted: Option<String>,
         /// All of them.
         models: Vec<(Model, bool)>,
+    },
+    /// The providers and their keys.
+    Providers {
+        /// The name of the one that is wanted.
+        wanted: Option<String>,
+        /// All of them.
+        providers: Vec<ProviderKey>,
+    },
+    /// A key was stored, or could not be.
+    KeyStored {
+        /// Whose.
+        provider: String,
+        /// Why not.
+        result: Result<(), String>,
     },
     /// The sessions of all folders, newest first.
     Sessions {

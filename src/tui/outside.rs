@@ -10,6 +10,7 @@ use super::overlay::settings::SettingsSheet;
 use super::theme::Theme;
 use crate::prompt::template::Template;
 use crate::provider::model::Model;
+use crate::provider::secret::Secret;
 use crate::session::listing::ListedSession;
 use crate::session::reader::SessionReader;
 use crate::settings::Settings;
@@ -20,6 +21,15 @@ use crate::slash::ExportRequest;
 pub trait Outside: Send + Sync {
     /// All models, and whether each could be asked now.
     fn models(&self) -> Vec<(Model, bool)>;
+
+    /// The providers, and whether each has its key.
+    fn providers(&self) -> Vec<ProviderKey>;
+
+    /// Stores the key of a provider; it counts from now on.
+    ///
+    /// # Errors
+    /// It cannot be stored; in a sentence for the person.
+    fn store_key(&self, provider: &str, key: &Secret) -> Result<(), String>;
 
     /// The sessions of all folders, newest first.
     fn sessions(&self) -> Vec<ListedSession>;
@@ -44,6 +54,17 @@ pub trait Outside: Send + Sync {
 
     /// Reads settings, templates, skills, theme, keys and project instructions (those of `cwd`) again.
     fn reload(&self, cwd: &Path) -> Reloaded;
+}
+
+/// A provider and its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderKey {
+    /// The provider's name.
+    pub name: String,
+    /// Whether there is a key, or none is needed.
+    pub has_key: bool,
+    /// Variables of the environment that may hold it.
+    pub variables: Vec<String>,
 }
 
 /// What was read again. Whatever could not be used is `None` and stays as it is.

@@ -451,3 +451,30 @@ async fn u2_a_dropped_image_is_sent_and_comes_back_with_its_prompt() {
     assert_eq!(pty.wait(), 0);
     assert!(server.rejections().is_empty(), "{:?}", server.rejections());
 }
+
+/// P3: a key that is typed on the screen is seen nowhere but in the file of keys.
+#[test]
+fn p3_login_on_the_screen_shows_and_remembers_no_key() {
+    let home = Home::new();
+    let mut pty = open(&home, 100, 30);
+    pty.send("/login anthropic\r");
+    pty.until_shows("Login · anthropic");
+    pty.send("sk-ant-very-secret");
+    pty.until_shows("key: ••••••••••••••••••");
+    pty.send("\r");
+    pty.until_shows("Model ·");
+    pty.send("\x1b");
+    pty.until_shows("the key of anthropic is stored");
+    pty.send("/quit\r");
+    assert_eq!(pty.wait(), 0);
+    assert!(!pty.has_written("very-secret"));
+    let keys = home.config("auth.json");
+    assert!(std::fs::read_to_string(&keys).unwrap().contains("sk-ant-very-secret"));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&keys.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let folder = home.project().parent().unwrap().to_owned();
+    let mut grep = std::process::Command::new("grep");
+    let found = grep.args(["-rl", "very-secret"]).arg(&folder).output().unwrap();
+    let found = String::from_utf8(found.stdout).unwrap();
+    assert_eq!(found.trim(), keys.to_str().unwrap());
+}

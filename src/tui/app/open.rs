@@ -72,20 +72,20 @@ impl App {
             SlashAction::Find(text) => self.find(text, now),
             SlashAction::ShowSession => self.show_session(),
             SlashAction::OpenThinking => self.show_thinking(),
-            action => self.not_here(&action),
+            SlashAction::Login(wanted) => self.effects.push(UiEffect::ListProviders(wanted)),
         }
     }
 
-    /// What another start or the command line does.
-    fn not_here(&mut self, action: &SlashAction) {
-        let text = match action {
-            SlashAction::Login(_) => {
-                "`regrow login PROVIDER` stores a key; a variable such as ANTHROPIC_API_KEY does as \
-                 well. `regrow models` shows who can be asked"
+    /// The key counts from now on: its models can be chosen.
+    pub(super) fn key_stored(&mut self, provider: &str, result: Result<(), String>) {
+        match result {
+            Ok(()) => {
+                let text = format!("the key of {provider} is stored");
+                self.transcript.notice(NoticeLevel::Info, &text);
+                self.effects.push(UiEffect::ListModels(None));
             }
-            _ => "that cannot be done here",
-        };
-        self.transcript.notice(NoticeLevel::Info, text);
+            Err(why) => self.error(&why),
+        }
     }
 
     /// Takes the model that is wanted, or offers all.

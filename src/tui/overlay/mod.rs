@@ -18,6 +18,7 @@ pub mod context;
 pub mod help;
 pub mod input;
 pub mod list;
+pub mod login;
 pub mod models;
 pub mod pager;
 pub mod permission;

@@ -28,7 +28,6 @@ pub struct ModelChoice {
 /// See the module.
 pub struct ModelPicker {
     list: FuzzyList<ModelChoice>,
-    hint: Option<String>,
 }
 
 impl ModelPicker {
@@ -41,15 +40,14 @@ impl ModelPicker {
             models.into_iter().map(|choice| (row(&choice, is_current(&choice)), choice)).collect();
         let mut list = FuzzyList::new(rows.into_iter().map(|(row, choice)| (choice, row)));
         list.select(is_current);
-        Self { list, hint: None }
+        Self { list }
     }
 
     fn choose(&mut self) -> Outcome {
         let Some(choice) = self.list.selected() else { return Outcome::Consumed };
         if !choice.usable {
-            let provider = &choice.model.provider;
-            self.hint = Some(format!("there is no key for {provider}; `regrow models` names it"));
-            return Outcome::Consumed;
+            let provider = choice.model.provider.clone();
+            return Outcome::Close(vec![UiEffect::ListProviders(Some(provider))]);
         }
         let model = choice.model.model_ref();
         Outcome::Close(vec![UiEffect::Send(SessionCommand::SetModel(model))])
@@ -97,7 +95,6 @@ fn price(price: &Price) -> Option<String> {
 
 impl Overlay for ModelPicker {
     fn key(&mut self, key: KeyEvent) -> Outcome {
-        self.hint = None;
         let picked = self.list.key(key);
         self.picked(picked)
     }
@@ -121,10 +118,8 @@ impl Overlay for ModelPicker {
         let title = format!(" Model · {shown} of {all} · prices per million tokens");
         let columns = usize::from(area.width);
         frame.render_widget(Line::styled(clip(&title, columns).into_owned(), theme.heading), head);
-        let hint = self.hint.as_deref().unwrap_or("type to narrow · enter choose · esc close");
-        let style = if self.hint.is_some() { theme.warning } else { theme.dim };
-        let hint = clip(hint, columns.saturating_sub(1));
-        frame.render_widget(Line::styled(format!(" {hint}"), style), foot);
+        let hint = clip("type to narrow · enter choose · esc close", columns.saturating_sub(1));
+        frame.render_widget(Line::styled(format!(" {hint}"), theme.dim), foot);
         Some(self.list.draw(frame, list, theme))
     }
 }
@@ -185,11 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn p3_a_model_without_a_key_says_so() {
+    fn p3_a_model_without_a_key_asks_for_it() {
         let mut picker = picker();
         press(&mut picker, KeyCode::Char('g'));
         press(&mut picker, KeyCode::Char('p'));
-        assert_eq!(press(&mut picker, KeyCode::Enter), Outcome::Consumed);
-        assert!(picture(&mut picker, 70, 8).contains("there is no key for openai"));
+        let asked = UiEffect::ListProviders(Some("openai".into()));
+        assert_eq!(press(&mut picker, KeyCode::Enter), Outcome::Close(vec![asked]));
     }
 }
