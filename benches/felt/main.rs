@@ -14,6 +14,7 @@
 mod generate;
 #[path = "../../tests/integration/support/server/mod.rs"]
 mod model_server;
+mod picker;
 mod process;
 #[path = "../../tests/integration/support/pty.rs"]
 mod pty;
@@ -66,4 +67,5 @@ fn main() {
     stream::escape(&mut table, &host);
     stream::print(&mut table, &host);
     resume::measure(&mut table, &host);
+    picker::measure(&mut table);
 }

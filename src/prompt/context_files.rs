@@ -25,9 +25,17 @@ pub fn read_instructions(user_folder: &Path, cwd: &Path) -> (Vec<Instructions>, 
     let mut notices = Vec::new();
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut room = MAX_TOTAL_BYTES;
+    let top = folders(cwd).next().unwrap_or(cwd);
+    let homes = [top, user_folder].map(|home| home.canonicalize().unwrap_or_else(|_| home.into()));
     for folder in std::iter::once(user_folder).chain(folders(cwd)) {
         let Some(path) = file_in(folder) else { continue };
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        // Whoever wrote a project must not choose which of the person's files a model gets to read.
+        if folder != user_folder && !homes.iter().any(|home| real.starts_with(home)) {
+            let (path, real) = (path.display(), real.display());
+            notices.push(format!("{path} is not read: it leads out of the project, to {real}"));
+            continue;
+        }
         if seen.contains(&real) {
             continue;
         }
@@ -128,6 +136,33 @@ mod tests {
     fn x5_one_file_under_two_names_is_said_once() {
         let root = machine(&[("config/AGENTS.md", "one"), ("config/.git/HEAD", "")]);
         assert_eq!(texts(&root, "config"), ["one"]);
+    }
+
+    #[test]
+    fn g2_a_project_cannot_have_other_files_of_the_person_read() {
+        use std::os::unix::fs::symlink;
+        let root = machine(&[
+            ("config/AGENTS.md", "global"),
+            ("id_rsa", "secret"),
+            ("shop/.git/HEAD", ""),
+            ("shop/docs/rules.md", "rules"),
+            ("shop/api/src/main.rs", ""),
+        ]);
+        symlink("../id_rsa", root.path().join("shop/AGENTS.md")).unwrap();
+        symlink("../docs/rules.md", root.path().join("shop/api/AGENTS.md")).unwrap();
+        let cwd = root.path().join("shop/api");
+        let (found, notices) = read_instructions(&root.path().join("config"), &cwd);
+        let texts: Vec<_> = found.iter().map(|file| file.text.as_str()).collect();
+        assert_eq!(texts, ["global", "rules"]);
+        assert!(
+            notices[0].contains("leads out of the project") && notices.len() == 1,
+            "{notices:?}"
+        );
+        // The person's own folder may link to wherever the person keeps such files.
+        fs::remove_file(root.path().join("config/AGENTS.md")).unwrap();
+        symlink("../id_rsa", root.path().join("config/AGENTS.md")).unwrap();
+        let (found, _) = read_instructions(&root.path().join("config"), &cwd);
+        assert_eq!(found[0].text, "secret");
     }
 
     #[test]

@@ -260,9 +260,13 @@ impl Effects {
     fn find_files(&self, cwd: PathBuf, query: String) {
         let finder = self.finder.clone();
         let search = finder.announce();
-        self.report(move || {
-            let files = finder.find(search, &cwd, &query)?;
-            Some(UiEvent::Files { query, files })
+        let events = self.events.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Some(files) = finder.find(search, &cwd, &query) {
+                // Nobody listens any more when the screen is being left.
+                let _ = events.send(UiEvent::Files { query, files });
+            }
+            finder.refresh(&cwd);
         });
     }
 

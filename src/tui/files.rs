@@ -18,7 +18,7 @@ const MOST_FILES: usize = 200_000;
 /// Most matches that are returned.
 const MOST_MATCHES: usize = 50;
 
-/// How long a walk is good for.
+/// A walk that is older is made again, behind the search.
 const FRESH: Duration = Duration::from_secs(10);
 
 /// See the module. Shared by all searches.
@@ -51,9 +51,7 @@ impl FileFinder {
                 return None;
             }
             match &*list {
-                Some(walked) if walked.cwd == cwd && walked.at.elapsed() < FRESH => {
-                    walked.files.clone()
-                }
+                Some(walked) if walked.cwd == cwd => walked.files.clone(),
                 _ => {
                     let files = Arc::new(walk(cwd));
                     *list = Some(Walked {
@@ -67,6 +65,21 @@ impl FileFinder {
         };
         let found = rank(&files, query);
         is_newest().then_some(found)
+    }
+
+    /// Walks a folder again whose list has become old: the next search sees what is new, and none waits
+    /// for it.
+    pub fn refresh(&self, cwd: &Path) {
+        let list = || self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *list() {
+            Some(walked) if walked.cwd == cwd && walked.at.elapsed() >= FRESH => {
+                walked.at = Instant::now();
+            }
+            _ => return,
+        }
+        let files = Arc::new(walk(cwd));
+        let at = Instant::now();
+        *list() = Some(Walked { cwd: cwd.to_owned(), at, files });
     }
 }
 
@@ -124,6 +137,22 @@ mod tests {
         assert_eq!(find("메모"), ["메모.txt"]);
         assert_eq!(find("")[..3], [".gitignore", "README.md", "src/"]);
         assert!(find("zzzz").is_empty());
+    }
+
+    #[test]
+    fn u2_what_is_new_is_found_once_the_list_has_become_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let finder = FileFinder::default();
+        let find = || finder.find(finder.announce(), folder.path(), "").unwrap();
+        assert!(find().is_empty());
+        std::fs::write(folder.path().join("new"), "").unwrap();
+        finder.refresh(folder.path());
+        assert!(find().is_empty(), "the list is fresh");
+        finder.list.lock().unwrap().as_mut().unwrap().at =
+            Instant::now().checked_sub(FRESH).unwrap();
+        assert!(find().is_empty(), "nobody waits for a walk");
+        finder.refresh(folder.path());
+        assert_eq!(find(), ["new"]);
     }
 
     #[test]

@@ -68,6 +68,10 @@ use crate::settings::BranchSummarySettings;
 /// Shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
 
+/// Shortest time between a frame and one that shows a key: what is typed waits for nothing that can be
+/// seen, and a key that is held still costs no more than the terminal can show.
+const KEY_FRAME: Duration = Duration::from_millis(4);
+
 /// Shortest time between two frames that only streaming asks for (F88).
 const STREAM_FRAME: Duration = Duration::from_millis(33);
 
@@ -202,8 +206,10 @@ pub async fn run(handle: SessionHandle, options: TuiOptions) -> anyhow::Result<E
 enum Urgency {
     /// Text streams.
     Soon,
-    /// A key was pressed.
+    /// Something happened.
     Now,
+    /// A key was pressed.
+    AtOnce,
 }
 
 struct MainLoop {
@@ -303,6 +309,7 @@ impl MainLoop {
         let urgency = match &event {
             UiEvent::Session(SessionEvent::Stream { .. } | SessionEvent::ToolProgress { .. })
             | UiEvent::Tick => Urgency::Soon,
+            UiEvent::Key(_) | UiEvent::Paste(_) => Urgency::AtOnce,
             _ => Urgency::Now,
         };
         match &event {
@@ -399,6 +406,7 @@ impl MainLoop {
     /// When the next frame may be drawn; `None` when nothing has changed.
     fn frame_due(&self) -> Option<Instant> {
         let pause = match self.dirty? {
+            Urgency::AtOnce => KEY_FRAME,
             Urgency::Now => FRAME,
             Urgency::Soon => STREAM_FRAME,
         };
