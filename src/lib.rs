@@ -34,6 +34,9 @@
 //! [`agent_session::command::SessionCommand`] and [`agent_session::event::SessionEvent`], and reads
 //! through the [`session::reader::SessionReader`] that an event hands it; through nothing else.
 //!
+//! There are four shells that talk: the screen ([`tui`]), lines for people ([`mode::plain`]), lines for
+//! programs ([`mode::rpc`], both ways; [`mode::json`], out alone) and one answer ([`mode::print`]).
+//!
 //! # Data on its way
 //!
 //! *A prompt.* Key → `SessionCommand::Prompt` → is a compaction due? → append the user entry, on disk
