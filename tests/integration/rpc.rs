@@ -206,6 +206,9 @@ fn section_12_a_day_of_an_editor() {
     assert_ne!(opened["file"].as_str(), Some(file.as_str()));
     peer.send(json!({"type": "open_session", "path": file}));
     assert_eq!(peer.until("opened")["file"].as_str(), Some(file.as_str()));
+    std::fs::copy(&file, home.path().join("copy.jsonl")).unwrap();
+    peer.send(json!({"type": "open_session", "path": "copy.jsonl"}));
+    assert!(peer.until("opened")["file"].as_str().unwrap().ends_with("/copy.jsonl"));
     let sessions = peer.data(json!({"type": "sessions"}));
     let mut paths = sessions["sessions"].as_array().unwrap().iter();
     assert!(paths.any(|session| session["path"].as_str() == Some(file.as_str())), "{sessions}");

@@ -5,6 +5,7 @@
 //! comes. What a screen would look up in its own copy is answered from [`picture`] and the file.
 
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
@@ -18,11 +19,12 @@ use super::interrupt::Interrupts;
 use super::lines::{Incoming, LONGEST, Lines, Writer, read_from};
 use super::print::RunEnd;
 use crate::agent_session::SessionHandle;
-use crate::agent_session::command::{PermissionAnswer, SessionCommand};
+use crate::agent_session::command::{Delivery, PermissionAnswer, SessionCommand, SwitchTo};
 use crate::agent_session::event::SessionEvent;
 use crate::agent_session::queue::Prompt;
 use crate::prompt::template::{Expansion, Template, expand_line};
 use crate::slash::{self, SlashError};
+use crate::tool::resolve_path;
 use crate::tui::outside::Outside;
 
 mod asking;
@@ -69,7 +71,7 @@ pub async fn run(
     let serving =
         Serving { handle, out, templates, asides, picture: Picture::default(), input_ended: false };
     if let Some(Prompt { text, images }) = options.prompt {
-        let delivery = crate::agent_session::command::Delivery::FollowUp;
+        let delivery = Delivery::FollowUp;
         serving.tell_session(SessionCommand::Prompt { text, images, delivery });
     }
     let end = serving.serve(read_from(input)?, interrupts, lines).await?;
@@ -216,10 +218,16 @@ impl Serving {
         respond(&self.out, id, Some(&name), answer)
     }
 
-    /// A prompt that names a template becomes what that stands for.
+    /// What a person's words stand for: a template's name for its text, a path for its file.
     fn fill_in(&self, command: SessionCommand) -> Result<SessionCommand, String> {
-        let SessionCommand::Prompt { text, images, delivery } = command else {
-            return Ok(command);
+        let (text, images, delivery) = match command {
+            SessionCommand::Prompt { text, images, delivery } => (text, images, delivery),
+            SessionCommand::Switch(SwitchTo::Open(path)) => {
+                let cwd = self.picture.session().map_or(Path::new(""), |open| &open.cwd);
+                let path = resolve_path(cwd, &path.to_string_lossy());
+                return Ok(SessionCommand::Switch(SwitchTo::Open(path)));
+            }
+            other => return Ok(other),
         };
         if !slash::names_a_command(&text) {
             return Ok(SessionCommand::Prompt { text, images, delivery });
