@@ -1,7 +1,8 @@
 "use strict";
 // Shows the path to the entry that the address names. What it puts in place was made safe when the
 // page was written.
-const data = JSON.parse(document.getElementById("entries").textContent);
+// Not by its id: an entry of a foreign session may have the same.
+const data = JSON.parse(document.querySelector("script[type='application/json']").textContent);
 const main = document.querySelector("main");
 const places = new Map(data.map((entry, index) => [entry.id, index]));
 const made = new Map();

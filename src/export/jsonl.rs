@@ -1,9 +1,13 @@
 //! The session in its own format: the header, then every entry that can be read, in file order and
 //! byte for byte, so that nothing is lost that another version or program put there (J3).
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use super::{Secrets, Source, shown};
+use serde_json::Value;
+
+use super::redact::{redact, redact_value};
+use super::{Secrets, Source};
 
 pub(super) fn write(
     source: &Source<'_>,
@@ -16,10 +20,7 @@ pub(super) fn write(
     for index in nodes {
         match source.reader.line(index) {
             Ok(line) if secrets == Secrets::Keep => out.write_all(&line)?,
-            Ok(line) => {
-                let text = String::from_utf8_lossy(&line);
-                out.write_all(shown(&text, secrets).as_bytes())?;
-            }
+            Ok(line) => out.write_all(&without_secrets(&line))?,
             Err(error) => {
                 let id = source.reader.tree().node(index).id.clone();
                 problems.push(format!("entry {id} is left out: {error}"));
@@ -29,4 +30,13 @@ pub(super) fn write(
         out.write_all(b"\n")?;
     }
     Ok(problems)
+}
+
+/// A line without what looks like a key; as it stands when there is none.
+fn without_secrets(line: &[u8]) -> Cow<'_, [u8]> {
+    let Ok(mut entry) = serde_json::from_slice::<Value>(line) else {
+        let text = String::from_utf8_lossy(line);
+        return redact(&text).into_owned().into_bytes().into();
+    };
+    if redact_value(&mut entry) { entry.to_string().into_bytes().into() } else { line.into() }
 }

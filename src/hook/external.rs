@@ -3,8 +3,8 @@
 //!
 //! The program gets a session of its own without a terminal. Its input is written while its outputs
 //! are read, so that neither side waits for the other; a program that reads nothing makes no error.
-//! It is over when the program itself has ended and its outputs are quiet. Whatever it has started is
-//! killed with it: at its end, at its time limit, when it says too much, and when nobody wants its
+//! It is over when the program itself has ended and its outputs are quiet. Its process group is
+//! killed with it, and so is whatever it has started that has not left the group: at its end, at its time limit, when it says too much, and when nobody wants its
 //! answer any more.
 
 use std::io;
@@ -223,6 +223,9 @@ struct Running {
     complaint: Vec<u8>,
 }
 
+/// How long what a program has left behind is read once it has ended.
+const FAREWELL: Duration = Duration::from_secs(1);
+
 /// One step of a program that runs.
 enum Step {
     Wrote(io::Result<usize>),
@@ -250,7 +253,13 @@ impl Running {
     async fn finish(mut self, deadline: Instant) -> (End, Vec<u8>, String) {
         let end = self.watch(deadline).await;
         if matches!(end, End::Exited(_) | End::Signalled(_)) {
-            while self.is_open() && !self.is_too_much() && self.drain().await {}
+            // Somebody that it has started may hold its outputs and go on talking.
+            let farewell = deadline.min(Instant::now() + FAREWELL);
+            while self.is_open()
+                && !self.is_too_much()
+                && Instant::now() < farewell
+                && self.drain().await
+            {}
         }
         self.group.kill();
         let end = if self.is_too_much() { End::TooMuch } else { end };

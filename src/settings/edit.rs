@@ -199,7 +199,8 @@ fn edit_yaml(text: &str, root: &Node, change: &Change) -> Option<String> {
         }
         (None, None) => {}
     }
-    Some(lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect())
+    let feed = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    Some(lines.iter().flat_map(|line| [line.as_str(), feed]).collect())
 }
 
 /// The key at a path and its value.
@@ -249,6 +250,9 @@ fn lines_of(lines: &[String], name: &Name) -> Option<std::ops::Range<usize>> {
 
 fn replace_yaml(lines: &mut Vec<String>, name: &Name, node: &Node, value: &Value) -> Option<()> {
     let range = lines_of(lines, name)?;
+    if lines[range.clone()].iter().skip(1).any(|line| has_comment(line)) {
+        return None;
+    }
     let first = &lines[range.start];
     let before: String = first.chars().take(name.place.column as usize - 1).collect();
     let key: String = first[before.len()..].split_inclusive(':').next()?.to_owned();
@@ -260,6 +264,11 @@ fn replace_yaml(lines: &mut Vec<String>, name: &Name, node: &Node, value: &Value
     let line = format!("{before}{key} {}{comment}", yaml_scalar(value));
     lines.splice(range, [line]);
     Some(())
+}
+
+/// Whether somebody has written about a line of a value: nobody knows where that would go.
+fn has_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#') || !comment_of(line).is_empty()
 }
 
 /// The comment at the end of a line, with the blanks before it.

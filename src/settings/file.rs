@@ -6,12 +6,15 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::edit::{self, Change, EditError};
 use super::layers::{Layer, Merged, Override};
 use super::migrate::migrate;
 use super::node::{Format, Place};
 use super::origin::{Origin, SettingsError};
 use super::resolve::{Shown, resolve, show};
+use super::schema::Key;
 use super::{Settings, trust};
 
 /// The folder of a project's own settings, inside the project.
@@ -257,6 +260,16 @@ fn propose(folder: &Path, changes: &[Change]) -> Result<Proposed, WriteError> {
     let new = edit::apply(&old, format, changes)
         .map_err(|source| WriteError::Edit { path: path.clone(), source })?;
     Ok(Proposed { path, format, old, new })
+}
+
+/// What a folder's settings file says itself, before anything is added to it; nothing when there is
+/// none that can be read.
+#[must_use]
+pub fn own_values(folder: &Path) -> Vec<(Key, Value)> {
+    let Ok(Some((path, format))) = find(folder) else { return Vec::new() };
+    let Ok(text) = read_text(&path) else { return Vec::new() };
+    let layer = Layer::from_file(&path, &text, format).unwrap_or_default();
+    layer.entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
 }
 
 fn in_lines(errors: &[SettingsError]) -> String {

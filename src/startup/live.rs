@@ -15,7 +15,7 @@ use crate::prompt::system::Instructions;
 use crate::prompt::template::Template;
 use crate::settings::Settings;
 use crate::settings::edit::Change;
-use crate::settings::file::{Resolved, change_checked, environment, find, load};
+use crate::settings::file::{Resolved, change_checked, environment, find, load, own_values};
 use crate::settings::layers::Override;
 use crate::settings::resolve::Shown;
 use crate::tool::permission::rule_problems;
@@ -152,7 +152,8 @@ impl Live {
         let folder = &self.folders.config;
         let found = find(folder).ok().flatten();
         let file = found.map_or_else(|| folder.join("settings.json"), |(path, _)| path);
-        SettingsSheet { file, shown }
+        let own = own_values(folder);
+        SettingsSheet { file, shown, own }
     }
 
     fn take_settings(&self, resolved: Resolved, reloaded: &mut Reloaded) {

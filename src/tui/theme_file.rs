@@ -1,12 +1,16 @@
 //! Where the theme comes from: a file of the person's, else a built-in one. Blocking; the effects look
 //! at the file off the UI thread, only when somebody uses the screen.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
 
 use super::theme::{ColorDepth, Theme};
+
+/// Most bytes that are read of a theme.
+const LARGEST: u64 = 256 << 10;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -47,9 +51,15 @@ impl ThemeFile {
     /// No theme has this name, or its file is none; the sentence says what to do.
     pub fn load(&mut self) -> anyhow::Result<Theme> {
         let name = self.chosen().to_owned();
+        // A project may name a theme, but no place outside of the person's.
+        anyhow::ensure!(
+            !name.contains(['/', '\\', '\0']) && !name.starts_with('.'),
+            "`{name}` is no name of a theme; write dark, light, auto or a name from {}",
+            self.folder.display()
+        );
         let file = self.file(&name);
         self.read = written(&file);
-        if let Ok(source) = std::fs::read_to_string(&file) {
+        if let Some(source) = source(&file) {
             let theme = Theme::parse(&source, self.depth)
                 .with_context(|| format!("cannot use the theme {}", file.display()))?;
             return Ok(Theme { light: name == "light" || self.light, ..theme });
@@ -89,13 +99,35 @@ impl ThemeFile {
     }
 }
 
-fn written(file: &std::path::Path) -> Option<SystemTime> {
+/// The text of a theme's file, up to what any theme needs; `None` when there is none. Anything but a
+/// file is not opened: that may hang, and never end.
+fn source(file: &Path) -> Option<String> {
+    let facts = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+    let mut text = String::new();
+    let most = facts.len().min(LARGEST);
+    std::fs::File::open(file).ok()?.take(most).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+fn written(file: &Path) -> Option<SystemTime> {
     std::fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn g2_a_name_leads_nowhere_else_and_only_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("x.toml")).unwrap();
+        let path = folder.path().join("x").display().to_string();
+        for name in [path.as_str(), "../x", ".x", "x", "/proc/self/cwd/x"] {
+            let mut source =
+                ThemeFile::new(name.into(), folder.path().into(), ColorDepth::True, false);
+            assert!(source.load().is_err(), "{name}");
+        }
+    }
 
     #[test]
     fn u7_the_persons_theme_is_read_again_when_it_changes() {

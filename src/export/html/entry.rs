@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::escape;
 use super::markdown;
+use crate::export::redact::redact_value;
 use crate::export::{Secrets, shown};
 use crate::message::{
     AssistantMessage, BashExecutionMessage, Block, Content, Image, Message, ToolResultMessage,
@@ -119,8 +120,12 @@ impl Writer {
                     page.push_str(&self.fold("thinking", "thinking", &inner));
                 }
                 Block::ToolCall(call) => {
-                    let line = preview_of_call(&call.name, &call.arguments);
-                    let arguments = match &call.arguments {
+                    let mut arguments = call.arguments.clone();
+                    if self.secrets == Secrets::Redact {
+                        redact_value(&mut arguments);
+                    }
+                    let line = preview_of_call(&call.name, &arguments);
+                    let arguments = match &arguments {
                         Value::String(text) => text.clone(),
                         arguments => serde_json::to_string_pretty(arguments).unwrap_or_default(),
                     };
@@ -153,8 +158,10 @@ impl Writer {
     }
 
     fn diff(self, diff: &str) -> String {
+        // As a whole: what is secret may go over many lines.
+        let diff = shown(diff, self.secrets);
         let line = |line: &str| {
-            let text = self.text(line);
+            let text = escape(&clean(line));
             match line.as_bytes().first() {
                 Some(b'+') => format!("<span class=\"add\">{text}</span>"),
                 Some(b'-') => format!("<span class=\"del\">{text}</span>"),

@@ -22,6 +22,7 @@ impl App {
     ) {
         let result = result.map(|(sheet, reloaded)| {
             self.adopt(&reloaded);
+            self.tell_others(change, &reloaded.changed);
             self.tell_problems(&reloaded.problems);
             sheet
         });
@@ -40,6 +41,20 @@ impl App {
         };
         self.transcript.notice(NoticeLevel::Info, &words);
         self.tell_problems(&reloaded.problems);
+    }
+
+    /// What counts from now on as well, because files have changed meanwhile.
+    fn tell_others(&mut self, change: &Change, changed: &[String]) {
+        let own = change.key.to_string();
+        let is_own = |line: &&String| {
+            line.strip_prefix(&own).is_some_and(|rest| rest.starts_with([':', '.']))
+        };
+        let others: Vec<_> = changed.iter().filter(|line| !is_own(line)).cloned().collect();
+        if !others.is_empty() {
+            let text =
+                format!("these had changed on disk and count as well\n{}", others.join("\n"));
+            self.transcript.notice(NoticeLevel::Warning, &text);
+        }
     }
 
     fn tell_problems(&mut self, problems: &[String]) {

@@ -21,6 +21,7 @@ impl App {
                 self.footer.cwd = self.cwd_shown();
                 self.footer.read_only = read_only;
                 self.queue = Queue::default();
+                self.seeking = None;
                 self.footer.name = reader.tree().name().map(ToOwned::to_owned);
                 self.transcript.clear();
                 self.transcript.show(&reader);

@@ -32,6 +32,8 @@ pub struct SettingsSheet {
     pub file: PathBuf,
     /// Every key with its value and origin.
     pub shown: Vec<Shown>,
+    /// What the file says itself. Only that is changed: what a project adds to it stays the project's.
+    pub own: Vec<(Key, Value)>,
 }
 
 /// A setting of the list.
@@ -40,6 +42,8 @@ struct Setting {
     leaf: Leaf,
     value: Option<Value>,
     origin: Origin,
+    /// What the person's own file says.
+    own: Option<Value>,
 }
 
 /// What is done with the selected setting.
@@ -75,7 +79,7 @@ impl SettingsOverlay {
         self.doing = match choices(&setting.leaf) {
             Some(values) => Doing::Choosing(choice_list(setting, values)),
             None => {
-                let text = setting.value.as_ref().filter(|_| is_set(setting)).map(as_text);
+                let text = setting.own.as_ref().map(as_text);
                 Doing::Typing(Input::new(&text.unwrap_or_default(), Lines::One))
             }
         };
@@ -176,7 +180,9 @@ impl SettingsOverlay {
 fn rows(sheet: &SettingsSheet) -> Vec<(Setting, Row)> {
     let settings = leaves().into_iter().map(|leaf| {
         let (value, origin) = in_force(&leaf.key, &sheet.shown);
-        Setting { leaf, value, origin }
+        let own = sheet.own.iter().map(|(key, value)| (key, Some(value)));
+        let own = joined(&leaf.key, own);
+        Setting { leaf, value, origin, own }
     });
     let row = |setting: Setting| {
         let help = setting.leaf.schema.get("description").and_then(Value::as_str);
@@ -192,21 +198,29 @@ fn rows(sheet: &SettingsSheet) -> Vec<(Setting, Row)> {
     settings.map(row).collect()
 }
 
-/// The value of a key and who set it. Blocks of free keys are shown key by key; here they are one.
+/// The value of a key and who set it.
 fn in_force(key: &Key, shown: &[Shown]) -> (Option<Value>, Origin) {
-    let parts: Vec<&Shown> =
-        shown.iter().filter(|shown| shown.key.names().starts_with(key.names())).collect();
+    let parts = shown.iter().filter(|shown| shown.key.names().starts_with(key.names()));
     let origin = parts.last().map_or(Origin::BuiltIn, |shown| shown.origin.clone());
-    if let [only] = parts.as_slice()
-        && only.key == *key
+    (joined(key, shown.iter().map(|shown| (&shown.key, shown.value.as_ref()))), origin)
+}
+
+/// The value of a key. Blocks of free keys come key by key; here they are one.
+fn joined<'a>(
+    key: &Key,
+    values: impl Iterator<Item = (&'a Key, Option<&'a Value>)>,
+) -> Option<Value> {
+    let parts: Vec<_> = values.filter(|(part, _)| part.names().starts_with(key.names())).collect();
+    if let [(only, value)] = parts.as_slice()
+        && *only == key
     {
-        return (only.value.clone(), origin);
+        return value.cloned();
     }
     let mut root = Map::new();
-    for part in &parts {
-        part.key.insert_into(&mut root, part.value.clone().unwrap_or_default());
+    for (part, value) in parts {
+        part.insert_into(&mut root, value.cloned().unwrap_or_default());
     }
-    (key.find_in(&Value::Object(root)).cloned(), origin)
+    key.find_in(&Value::Object(root)).cloned()
 }
 
 fn is_set(setting: &Setting) -> bool {
@@ -417,7 +431,9 @@ mod tests {
     fn sheet(yaml: &str) -> SettingsSheet {
         let path = std::path::Path::new("/home/me/settings.yaml");
         let layer = Layer::from_file(path, yaml, Format::Yaml).unwrap();
-        SettingsSheet { file: path.to_owned(), shown: show(&Merged::of([layer])) }
+        let own = layer.entries.iter().map(|entry| (entry.key.clone(), entry.value.clone()));
+        let own = own.collect();
+        SettingsSheet { file: path.to_owned(), shown: show(&Merged::of([layer])), own }
     }
 
     fn press(overlay: &mut SettingsOverlay, code: KeyCode) -> Outcome {

@@ -134,6 +134,20 @@ async fn f81_a_program_that_says_too_much_is_killed() {
 }
 
 #[tokio::test]
+async fn f81_what_a_program_leaves_behind_may_talk_for_ever_and_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in [
+        "(while :; do echo x >&2; sleep 0.01; done) & exit 0",
+        "(while :; do echo '{}'; sleep 0.01; done) & exit 0",
+    ] {
+        let hook = ExternalHook::new(HookSettings { timeout: 60, ..shell(line) });
+        let began = std::time::Instant::now();
+        hook.start(&event(folder.path(), 1)).await.unwrap();
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
 async fn f81_a_program_that_hangs_is_killed_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let line = "trap '' TERM; sleep 7132 & setsid sleep 7132 & exec cat > /dev/null < /dev/zero";
