@@ -12,6 +12,7 @@
 mod command_line;
 mod export;
 mod extend;
+mod faults;
 mod fuzz;
 mod plain;
 mod private;
@@ -23,6 +24,7 @@ mod rpc;
 mod screen;
 mod sessions;
 mod settings;
+mod soak;
 mod support;
 mod talk;
 mod tidy;

@@ -2,5 +2,6 @@
 // Not every module uses everything, and nothing here leaves the test binary.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod dice;
 pub mod pty;
 pub mod server;

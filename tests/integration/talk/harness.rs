@@ -66,6 +66,8 @@ pub struct Setup {
     pub retry: RetryPolicy,
     pub tools: ToolRegistry,
     pub hooks: Hooks,
+    /// Clock and ids; a [`FixedStamper`] when none is given.
+    pub stamper: Option<Arc<dyn Stamper>>,
 }
 
 impl Default for Setup {
@@ -76,7 +78,7 @@ impl Default for Setup {
         retry.first_delay = Duration::from_millis(5);
         let (window, attendance) = (200_000, Attendance::Attended);
         let (tools, hooks) = (builtin(), Hooks::default());
-        Self { settings, window, attendance, retry, tools, hooks }
+        Self { settings, window, attendance, retry, tools, hooks, stamper: None }
     }
 }
 
@@ -149,6 +151,17 @@ impl Talk {
         let header = SessionHeader::new("s".into(), Timestamp::from_millis(1_768_402_800_000), cwd);
         let folder = dir.path().join("sessions");
         let store = SessionStore::create(&folder, header, Estimator::default());
+        Self::served_on(store, dir, setup, providers, model)
+    }
+
+    /// A session on this store, with these models.
+    pub fn served_on(
+        store: SessionStore,
+        dir: tempfile::TempDir,
+        setup: Setup,
+        providers: Arc<dyn Providers>,
+        model: Arc<Model>,
+    ) -> Self {
         let handle = run(store, &dir, setup, providers, model);
         Self { model: ScriptedProvider::new(), handle, seen: Vec::new(), dir, patience: PATIENCE }
     }
@@ -287,14 +300,14 @@ fn run(
     let settings = Arc::new(setup.settings);
     let estimator = Estimator::default();
     let stamper = FixedStamper {
-        bits: AtomicU32::new(0x1000 * store.reader().tree().len() as u32),
+        bits: AtomicU32::new(0x1000_u32.wrapping_mul(store.reader().tree().len() as u32)),
         ..FixedStamper::default()
     };
     let deps = SessionDeps {
         providers: providers.clone(),
         tools: setup.tools,
         settings: settings.clone(),
-        stamper: Arc::new(stamper),
+        stamper: setup.stamper.unwrap_or_else(|| Arc::new(stamper)),
         prompts: Arc::new(ShortPrompt),
         summarizer: Arc::new(Summarizer::new(providers, settings, estimator)),
         retry: setup.retry.nothing_executed(),
