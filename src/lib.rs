@@ -25,7 +25,7 @@
 //! | words | [`ids`], [`message`], [`nearest`] | runtime, network, files, environment, clock |
 //! | pure domain | [`session`] (entry, tree, describe, context, view, migrate, report), [`compaction`] (all but summarizer and remote), [`settings`], [`prompt`] | as above |
 //! | ports | [`provider`], [`tool`], [`hook`]: traits and their data | as above |
-//! | adapters | [`session::store`], `provider::*`, `tool::*`, `settings::file`, `prompt::context_files`, `prompt::library`, [`compaction::summarizer`], [`hook::external`] | screen and command line |
+//! | adapters | [`whole_file`], [`session::store`], `provider::*`, `tool::*`, `settings::file`, `prompt::context_files`, `prompt::library`, [`compaction::summarizer`], [`hook::external`] | screen and command line |
 //! | agent loop | [`agent`]: one round = one request and its tool calls | as above |
 //! | session in motion | [`agent_session`]: owns file, tree, queue and whatever runs | as above |
 //! | shells | [`tui`], [`mode`], [`export`], [`slash`], [`cli`], [`startup`] | – |
@@ -80,6 +80,8 @@
 pub mod ids;
 pub mod message;
 pub mod nearest;
+
+pub mod whole_file;
 
 pub mod compaction;
 pub mod prompt;

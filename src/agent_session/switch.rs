@@ -136,6 +136,12 @@ impl AgentSession {
             self.complain(format!("there is no session file {}", path.display()));
             return;
         }
+        if let SwitchTo::Open(path) = &to
+            && self.has_open(path)
+        {
+            self.notice(NoticeLevel::Info, "this session is open already");
+            return;
+        }
         if self.stop_first(SessionCommand::Switch(to.clone())) {
             return;
         }
@@ -161,6 +167,12 @@ impl AgentSession {
             }
             Err(words) => self.complain(words),
         }
+    }
+
+    /// Whether a file is the one that this session writes.
+    fn has_open(&self, path: &std::path::Path) -> bool {
+        let own = self.store.path().and_then(|own| own.canonicalize().ok());
+        own.is_some() && own == path.canonicalize().ok()
     }
 
     fn open_other(&self, to: SwitchTo) -> Result<Opened, String> {

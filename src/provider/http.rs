@@ -250,7 +250,12 @@ impl Answer {
         let mut events = Vec::new();
         let progress = self.decoder.frame(frame, &mut events);
         self.events.extend(events);
-        match progress? {
+        let progress = match progress {
+            // Figures that were torn off, or trouble after the fact: the answer itself is complete.
+            Err(_) if self.settled => return self.end(),
+            progress => progress?,
+        };
+        match progress {
             Progress::Done => {
                 // The end of the body is mostly here already; reading it lets the connection live on.
                 let _ = frames.next().now_or_never();

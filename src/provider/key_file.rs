@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::secret::Secret;
+use crate::whole_file::WholeFile;
 
 /// The keys of one file.
 #[derive(Debug, Default)]
@@ -99,13 +100,10 @@ fn write_private(path: &Path, content: &Map<String, Value>) -> std::io::Result<(
     use std::os::unix::fs::DirBuilderExt;
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Temporary files are made with mode 0600.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = WholeFile::begin(path)?;
     serde_json::to_writer_pretty(&mut file, content)?;
     file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    file.finish()
 }
 
 #[cfg(test)]

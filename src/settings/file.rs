@@ -16,6 +16,7 @@ use super::origin::{Origin, SettingsError};
 use super::resolve::{Shown, resolve, show};
 use super::schema::Key;
 use super::{Settings, trust};
+use crate::whole_file::WholeFile;
 
 /// The folder of a project's own settings, inside the project.
 pub const PROJECT_FOLDER: &str = ".regrow";
@@ -301,16 +302,19 @@ fn write(path: &Path, old: &str, new: &str) -> Result<(), WriteError> {
     if !old.is_empty() {
         let mut backup = target.clone().into_os_string();
         backup.push(".bak");
-        fs::write(backup, old).map_err(failed)?;
+        put(backup.as_ref(), &target, old).map_err(failed)?;
     }
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(new.as_bytes()).map_err(failed)?;
-    if let Ok(facts) = fs::metadata(&target) {
-        file.as_file().set_permissions(facts.permissions()).map_err(failed)?;
+    put(&target, &target, new).map_err(failed)
+}
+
+/// Puts a text in place at once, for those who may read `model`.
+fn put(path: &Path, model: &Path, text: &str) -> io::Result<()> {
+    let mut file = WholeFile::begin(path)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(facts) = fs::metadata(model) {
+        file.set_permissions(facts.permissions())?;
     }
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
+    file.finish()
 }
 
 /// The project that a folder belongs to: the nearest folder upwards with a [`PROJECT_FOLDER`], but not

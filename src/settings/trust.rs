@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::whole_file::WholeFile;
+
 #[derive(Default, Serialize, Deserialize)]
 struct TrustFile {
     trusted: Vec<PathBuf>,
@@ -72,13 +74,10 @@ fn read(list: &Path) -> Result<TrustFile, TrustError> {
 fn write(list: &Path, file: &TrustFile) -> io::Result<()> {
     let folder = list.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // Temporary files are made with mode 0600.
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    let mut new = WholeFile::begin(list)?;
     serde_json::to_writer_pretty(&mut new, file)?;
     new.write_all(b"\n")?;
-    new.as_file().sync_all()?;
-    new.persist(list).map_err(|error| error.error)?;
-    Ok(())
+    new.finish()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::compaction::tokens::Estimator;
 use crate::ids::Stamper;
 use crate::session::entry::SessionHeader;
 use crate::session::listing;
-use crate::session::store::place::{create_private_dir, create_private_file};
+use crate::session::store::place::create_private_dir;
 use crate::session::store::{Access, ForkScope, Opened, SessionStore, StoreError};
 
 /// The session that shows what a tree is (`--tour`).
@@ -144,8 +144,7 @@ pub(super) fn copy_tour(dir: &Path, header: SessionHeader) -> anyhow::Result<Pat
     let path = dir.join(crate::session::store::place::file_name(&header));
     create_private_dir(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let entries = TOUR.split_once('\n').map_or("", |(_, entries)| entries);
-    let mut file = create_private_file(&path)
+    crate::whole_file::write(&path, format!("{}{entries}", header.to_line()).as_bytes())
         .with_context(|| format!("cannot write the tour to {}", path.display()))?;
-    std::io::Write::write_all(&mut file, format!("{}{entries}", header.to_line()).as_bytes())?;
     Ok(path)
 }

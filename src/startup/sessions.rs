@@ -27,10 +27,11 @@ use crate::prompt::skill::SkillShelf;
 use crate::session::listing;
 use crate::session::lock::SessionLock;
 use crate::session::report::ContextReport;
-use crate::session::store::place::{beside, create_private_dir, create_private_file};
+use crate::session::store::place::{beside, create_private_dir, keep_aside, sync_dir};
 use crate::session::store::{Access, Opened, SessionStore};
 use crate::settings::Settings;
 use crate::settings::file::{environment, load};
+use crate::whole_file::WholeFile;
 
 /// Columns of a tree that goes to a file or to another program.
 const PIPED_COLUMNS: usize = 100;
@@ -112,13 +113,11 @@ pub(super) fn doctor(wanted: &str, fix: bool) -> anyhow::Result<ExitCode> {
     // Nobody may be writing while the file is replaced.
     drop(opened);
     let lock = SessionLock::acquire(&path)?;
-    let damaged = beside(&path, "damaged");
-    if damaged.exists() {
-        bail!("{} is there already; the repaired copy is {}", damaged.display(), copy.display());
-    }
-    std::fs::hard_link(&path, &damaged)
-        .with_context(|| format!("cannot keep the damaged file as {}", damaged.display()))?;
+    let damaged = keep_aside(&path, "damaged", "").with_context(|| {
+        format!("cannot keep the damaged file; the repaired copy is {}", copy.display())
+    })?;
     std::fs::rename(&copy, &path)?;
+    sync_dir(path.parent().unwrap_or(Path::new(".")))?;
     drop(lock);
     writeln!(out, "repaired; the damaged file is {}", damaged.display())?;
     Ok(ExitCode::SUCCESS)
@@ -312,12 +311,9 @@ pub(super) fn write_export(
     if real(target).is_some() && real(target) == session.and_then(real) {
         return Err(std::io::Error::other("that is the session itself"));
     }
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut out =
-        BufWriter::new(tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?);
+    let mut out = WholeFile::begin(target)?;
     let problems = crate::export::export(format, source, secrets, &mut out)?;
-    let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-    file.persist(target).map_err(|error| error.error)?;
+    out.finish()?;
     Ok(problems)
 }
 
@@ -335,10 +331,12 @@ pub(super) fn import(file: &Path) -> anyhow::Result<ExitCode> {
         bail!("{} is there already", target.display());
     }
     create_private_dir(&dir)?;
-    let mut copy = create_private_file(&target)
-        .with_context(|| format!("cannot write {}", target.display()))?;
-    std::io::copy(&mut File::open(file)?, &mut copy)?;
-    copy.sync_all()?;
+    let copy = || {
+        let mut copy = WholeFile::begin(&target)?;
+        std::io::copy(&mut File::open(file)?, &mut copy)?;
+        copy.finish_new()
+    };
+    copy().with_context(|| format!("cannot write {}", target.display()))?;
     tell(&warnings)?;
     writeln!(std::io::stdout(), "{}", target.display())?;
     Ok(ExitCode::SUCCESS)

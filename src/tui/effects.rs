@@ -1,7 +1,7 @@
 //! Carries out what the screen wants done, off the UI thread, and reports back as [`UiEvent`]s. With
 //! `terminal` the only place of the screen that touches the world.
 
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -340,9 +340,18 @@ fn append_history(file: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let line = format!("{}\n", serde_json::Value::from(text));
     let mut options = std::fs::OpenOptions::new();
-    options.create(true).append(true).mode(0o600).open(file)?.write_all(line.as_bytes())
+    let mut file = options.create(true).append(true).read(true).mode(0o600).open(file)?;
+    let mut line = format!("{}\n", serde_json::Value::from(text));
+    // What a full disk or a crash has torn stays alone on its line.
+    if file.seek(SeekFrom::End(-1)).is_ok() {
+        let mut last = [b'\n'];
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            line.insert(0, '\n');
+        }
+    }
+    file.write_all(line.as_bytes())
 }
 
 /// What was sent in earlier sessions, oldest first; at most the last `most`.

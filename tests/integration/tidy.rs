@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ids", 1),
     ("message", 1),
     ("nearest", 1),
+    ("whole_file", 4),
     ("session", 2),
     ("session::listing", 4),
     ("session::lock", 4),

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::place::file_name;
-use super::replace::Replacement;
+use super::place::{create_private_dir, file_name};
 use super::{SessionStore, StoreError};
 use crate::ids::{EntryId, Stamper, entry_id};
 use crate::session::entry::{EntryBody, FORMAT_VERSION, LEAF_MARK, SessionEntry, SessionHeader};
 use crate::session::reader::tidy;
 use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
+use crate::whole_file::WholeFile;
 
 /// How much of a session a fork takes along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +46,14 @@ impl SessionStore {
         };
         let path = dir.join(file_name(&header));
         let write = || {
-            let mut new = Replacement::begin(&path)?;
+            create_private_dir(dir)?;
+            let mut new = WholeFile::begin(&path)?;
             new.write_all(header.to_line().as_bytes())?;
             match scope {
                 ForkScope::Path => self.copy_path(leaf, &mut new, stamper)?,
                 ForkScope::Whole => self.copy_whole(leaf, &mut new, stamper)?,
             }
-            new.finish()
+            new.finish_new()
         };
         write().map_err(|source| StoreError::Write { path: path.clone(), source })?;
         Ok(path)

@@ -274,7 +274,7 @@ fn cut_torn(file: &mut File, path: &Path, from: u64) -> io::Result<(PathBuf, u64
 
 /// Replaces the file by its migrated self; the original keeps a name of its own.
 fn upgrade_file(file: &File, from: u64, scan: &Scan, path: &Path) -> io::Result<(File, PathBuf)> {
-    let backup = super::upgrade::back_up(path, from)?;
+    let backup = super::place::keep_aside(path, &format!("v{from}"), ".bak")?;
     let mut replacement = super::replace::Replacement::begin(path)?;
     let mut source = file;
     source.seek(SeekFrom::Start(0))?;

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::ids::Timestamp;
@@ -64,8 +64,43 @@ pub fn create_private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
 }
 
+/// Gives a file that is about to be replaced a second name, `<name>.<reason><ending>`, and says which.
+/// What was kept for the same reason earlier is never overwritten: the name gets a number.
+///
+/// # Errors
+/// It cannot be kept; then it must not be replaced.
+pub fn keep_aside(path: &Path, reason: &str, ending: &str) -> io::Result<PathBuf> {
+    let original = std::fs::metadata(path)?;
+    for attempt in 1.. {
+        let suffix = match attempt {
+            1 => format!("{reason}{ending}"),
+            more => format!("{reason}-{more}{ending}"),
+        };
+        let backup = beside(path, &suffix);
+        match std::fs::symlink_metadata(&backup) {
+            // Whoever wanted to replace it was killed when it had got this far.
+            Ok(found) if (found.dev(), found.ino()) == (original.dev(), original.ino()) => {
+                return Ok(backup);
+            }
+            Ok(_) => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        // Not every file system has hard links.
+        if std::fs::hard_link(path, &backup).is_err() {
+            std::fs::copy(path, &backup)?;
+            File::open(&backup)?.sync_all()?;
+        }
+        return Ok(backup);
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
 /// Makes names in a folder last: a new or renamed file is found there after a power failure.
-pub(in crate::session) fn sync_dir(dir: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// The system cannot promise it.
+pub fn sync_dir(dir: &Path) -> io::Result<()> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     File::open(dir)?.sync_all()
 }

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::place::{beside, header_from_name};
+use super::place::header_from_name;
 use super::replace::Replacement;
 use super::scan::Scan;
 use crate::session::entry::{FORMAT_VERSION, SessionHeader};
@@ -48,35 +47,6 @@ pub(super) fn migrate(
             Err(_) => sink.write_all(&line)?,
         }
     }
-}
-
-/// Gives the original a second name, `<name>.v1.bak`, and says which. An earlier backup is never
-/// overwritten.
-pub(super) fn back_up(path: &Path, version: u64) -> io::Result<PathBuf> {
-    let original = std::fs::metadata(path)?;
-    for attempt in 1.. {
-        let suffix = match attempt {
-            1 => format!("v{version}.bak"),
-            more => format!("v{version}-{more}.bak"),
-        };
-        let backup = beside(path, &suffix);
-        match std::fs::symlink_metadata(&backup) {
-            // A migration that was killed got this far.
-            Ok(found) if (found.dev(), found.ino()) == (original.dev(), original.ino()) => {
-                return Ok(backup);
-            }
-            Ok(_) => continue,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        // Not every file system has hard links.
-        if std::fs::hard_link(path, &backup).is_err() {
-            std::fs::copy(path, &backup)?;
-            File::open(&backup)?.sync_all()?;
-        }
-        return Ok(backup);
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Puts a header before the `len` bytes of a file that has none.

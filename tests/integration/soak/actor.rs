@@ -44,7 +44,7 @@ impl Actor {
     pub fn new(seed: u64, book: Arc<Mutex<Book>>) -> Self {
         let model = |id: &str, window: u64| {
             let model = json!({
-                "provider": "soak", "id": id, "api": "openai-completions", "contextWindow": window,
+                "provider": "soak", "id": id, "api": "openai-responses", "contextWindow": window,
                 "maxTokens": 2_000, "price": {"input": 1.0, "output": 2.0}});
             Arc::new(serde_json::from_value(model).unwrap())
         };
@@ -138,7 +138,9 @@ impl Shared {
         book.catch_up(false)?;
         let expected = book.questions()?;
         let asked = request.messages.iter().filter_map(|message| match message.as_ref() {
-            Message::User(user) => Some(question(&user.content.text())).filter(|number| *number > 0),
+            Message::User(user) => {
+                Some(question(&user.content.text())).filter(|number| *number > 0)
+            }
             _ => None,
         });
         let asked: Vec<u32> = asked.collect();
@@ -178,8 +180,12 @@ impl Shared {
             8 => script.usage(figure, 0).finish(StopReason::Stop),
             9 => self.fail(script, ErrorKind::Timeout, "nothing came for too long"),
             10 if self.dice.percent(30) => self.fail(script, ErrorKind::Quota, "no money"),
-            11 if self.dice.percent(30) => self.fail(script, ErrorKind::BadRequest, "no such thing"),
-            12 => self.fail(script.thinking("hm"), ErrorKind::Transient, "in-band: overloaded_error"),
+            11 if self.dice.percent(30) => {
+                self.fail(script, ErrorKind::BadRequest, "no such thing")
+            }
+            12 => {
+                self.fail(script.thinking("hm"), ErrorKind::Transient, "in-band: overloaded_error")
+            }
             13..=52 => self.calls(script).usage(figure, 40).finish(StopReason::ToolUse),
             _ => {
                 let words = "and so it is ".repeat(1 + self.dice.below(60));
@@ -199,8 +205,8 @@ impl Shared {
             let id = if self.dice.percent(10) { 1 } else { self.calls };
             let id = format!("call_{id}_{}", self.calls % 3);
             let size = match self.dice.below(20) {
-                0 => self.dice.below(40_000),
-                1..=4 => self.dice.below(8_000),
+                0..=1 => self.dice.below(40_000),
+                2..=6 => self.dice.below(12_000),
                 _ => self.dice.below(1_500),
             };
             let pauses = self.dice.below(12);
@@ -221,14 +227,16 @@ impl Shared {
 
     fn summary(&mut self, tokens: u64) -> Script {
         let script = self.begin();
-        match self.dice.below(100) {
-            0..=2 => self.fail(script, ErrorKind::Transient, "529: overloaded"),
-            3..=4 => script.finish(StopReason::Stop),
-            5..=6 => script.text("## Goal\non and on").finish(StopReason::Length),
-            7 => script.text(&"word ".repeat(60_000)).finish(StopReason::Stop),
-            8..=9 => self.fail(script, ErrorKind::RateLimit, "429: slow down"),
-            10 => self.fail(script, ErrorKind::Overflow, "prompt is too long"),
-            11 => script.text("## Goal\nhalf"),
+        // What is tried again waits for a second first, so it comes seldom.
+        match self.dice.below(400) {
+            0..=1 => self.fail(script, ErrorKind::Transient, "529: overloaded"),
+            2 => self.fail(script, ErrorKind::RateLimit, "429: slow down"),
+            3..=4 => script.text("## Goal\nhalf"),
+            5..=16 => script.finish(StopReason::Stop),
+            17..=24 => script.text("## Goal\non and on").finish(StopReason::Length),
+            25..=28 => script.text(&"word ".repeat(60_000)).finish(StopReason::Stop),
+            29..=34 => self.fail(script, ErrorKind::Overflow, "prompt is too long"),
+            35..=40 => self.fail(script, ErrorKind::BadRequest, "no such thing"),
             _ => script.text(SUMMARY).usage(tokens, 60).finish(StopReason::Stop),
         }
     }

@@ -181,7 +181,8 @@ impl Book {
 
     fn compare_acknowledged(&mut self) -> Result<(), String> {
         for (id, hash) in std::mem::take(&mut self.acknowledged) {
-            let place = self.places.get(&id).ok_or(format!("{id:08x} was acknowledged, and lost"))?;
+            let place =
+                self.places.get(&id).ok_or(format!("{id:08x} was acknowledged, and lost"))?;
             let line = &mut self.lines[*place as usize];
             if matches!(line.kind, Kind::Result { pruned: true, .. }) {
                 line.hash = hash;
@@ -208,7 +209,8 @@ impl Book {
                 let value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
                 let kind = kind_of(&value)?;
                 now_pruned = kind == Kind::Result { call, pruned: true };
-                if !now_pruned && (known.hash != 0 || kind != Kind::Result { call, pruned: false }) {
+                if !now_pruned && (known.hash != 0 || kind != Kind::Result { call, pruned: false })
+                {
                     return Err("a result has changed and is not pruned".into());
                 }
                 if !now_pruned {
@@ -280,7 +282,11 @@ impl Book {
             }
             if line.id == first_kept {
                 let parted = !without_call.is_empty();
-                return if parted { Err("a call is parted from its result".into()) } else { Ok(()) };
+                return if parted {
+                    Err("a call is parted from its result".into())
+                } else {
+                    Ok(())
+                };
             }
         }
         Err(format!("the first kept entry {first_kept:08x} is not on the path"))
@@ -314,10 +320,11 @@ impl Book {
 
     /// The numbers of the questions in context, in order.
     pub fn questions(&self) -> Result<Vec<u32>, String> {
-        let numbers = self.context()?.into_iter().filter_map(|place| match self.lines[place].kind {
-            Kind::User(number) if number > 0 => Some(number),
-            _ => None,
-        });
+        let numbers =
+            self.context()?.into_iter().filter_map(|place| match self.lines[place].kind {
+                Kind::User(number) if number > 0 => Some(number),
+                _ => None,
+            });
         Ok(numbers.collect())
     }
 

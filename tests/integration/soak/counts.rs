@@ -41,7 +41,10 @@ impl Counts {
     /// Whether the run was one that tests something.
     pub fn assert_varied(&self) {
         let made = |reason: &str| self.compactions.get(reason).is_some_and(|count| *count > 0);
-        assert!(made("Manual") && made("Threshold") && made("Overflow"), "{self}");
+        assert!(made("Manual") && made("Threshold"), "{self}");
+        // The rare ones need a longer run.
+        let long = self.turns >= 2_000;
+        assert!(!long || (made("Overflow") && self.rewrites > 0 && self.undone > 0), "{self}");
         let all = [self.moves, self.aborts, self.steered, self.switches, self.reopened];
         assert!(all.into_iter().all(|count| count > 0), "{self}");
         assert!(self.failures > 0 && self.labels > 0 && self.models > 0, "{self}");

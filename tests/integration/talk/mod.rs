@@ -4,7 +4,7 @@ mod branches;
 mod compaction;
 pub mod harness;
 mod hooks;
-mod served;
+pub mod served;
 mod skills;
 mod stops;
 mod summaries;

@@ -16,6 +16,8 @@ pub struct GeminiDecoder {
     next: usize,
     open: Option<Open>,
     calls: bool,
+    /// Something other than thoughts has come.
+    answers: bool,
     finish: Option<StopReason>,
 }
 
@@ -31,7 +33,14 @@ impl GeminiDecoder {
     /// For one answer of `provider`, whose name is for messages.
     #[must_use]
     pub fn new(provider: &str) -> Self {
-        Self { provider: provider.to_owned(), next: 0, open: None, calls: false, finish: None }
+        Self {
+            provider: provider.to_owned(),
+            next: 0,
+            open: None,
+            calls: false,
+            answers: false,
+            finish: None,
+        }
     }
 
     fn start(&mut self, block: BlockStart, events: &mut Vec<StreamEvent>) -> usize {
@@ -56,6 +65,7 @@ impl GeminiDecoder {
             }
             return;
         }
+        self.answers |= !is_thought;
         // A signed part is whole: what follows is another one.
         let open = self.open.filter(|open| open.is_thought == is_thought && !open.is_signed);
         let mut open = open.unwrap_or_else(|| {
@@ -76,6 +86,7 @@ impl GeminiDecoder {
     fn call(&mut self, call: &Value, signature: Option<&str>, events: &mut Vec<StreamEvent>) {
         self.open = None;
         self.calls = true;
+        self.answers = true;
         let id = call["id"].as_str().filter(|id| !id.is_empty());
         let id = id.map_or_else(|| format!("call_{}", self.next), str::to_owned);
         let name = call["name"].as_str().unwrap_or_default().to_owned();
@@ -148,7 +159,8 @@ impl Decode for GeminiDecoder {
     }
 
     fn end(&mut self, events: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if self.finish.is_none() && self.next == 0 {
+        // Without a reason, the end of the body is the end of an answer that has said something (F60).
+        if self.finish.is_none() && !self.answers {
             return Err(decode::cut(&self.provider));
         }
         self.finish(events);

@@ -177,6 +177,18 @@ impl ModelServer {
     }
 }
 
+/// The bytes of an answer in a protocol, by the name that settings have for it.
+pub fn rendered(api: &str, reply: &Reply) -> Vec<u8> {
+    let protocol = match api {
+        "openai-completions" => Protocol::Chat,
+        "anthropic-messages" => Protocol::Messages,
+        "openai-responses" => Protocol::Responses,
+        "google-generative-ai" => Protocol::Gemini,
+        other => panic!("no protocol {other}"),
+    };
+    protocol.render(reply).into_bytes()
+}
+
 /// The protocols, by what their paths end in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {

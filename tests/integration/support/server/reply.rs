@@ -24,6 +24,7 @@ struct Delivery {
     split: Option<usize>,
     pause: Duration,
     line_end: Option<&'static str>,
+    reset: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -78,6 +79,15 @@ impl Pieces {
 
     pub(super) fn hold(&mut self, gate: &Gate) {
         self.0.push(Piece::Hold(gate.clone()));
+    }
+
+    /// All bytes, in one piece.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        let bytes = self.0.into_iter().filter_map(|piece| match piece {
+            Piece::Bytes(bytes) => Some(bytes),
+            Piece::Hold(_) => None,
+        });
+        bytes.flatten().collect()
     }
 }
 
@@ -208,6 +218,12 @@ impl Reply {
         self
     }
 
+    /// After all that, the connection breaks in the middle of the body.
+    pub fn reset(mut self) -> Self {
+        self.delivery.reset = true;
+        self
+    }
+
     /// Delivers the body in pieces of this many bytes.
     pub fn split(mut self, bytes: usize) -> Self {
         self.delivery.split = Some(bytes);
@@ -248,6 +264,11 @@ impl Reply {
         let pause = self.delivery.pause;
         // The guards live as long as the body: hyper drops it when the client is gone.
         let state = (pieces.into_iter(), gates);
+        let broken = stream::iter(self.delivery.reset.then_some(())).then(|()| async {
+            // What was said has gone out by then.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            Err(std::io::ErrorKind::ConnectionReset.into())
+        });
         let body = stream::unfold(state, move |(mut pieces, gates)| async move {
             loop {
                 match pieces.next()? {
@@ -270,7 +291,7 @@ impl Reply {
                 }
             }
         });
-        response.body(Body::from_stream(body.boxed())).unwrap()
+        response.body(Body::from_stream(body.chain(broken).boxed())).unwrap()
     }
 }
 
