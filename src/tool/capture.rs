@@ -106,9 +106,9 @@ impl Capture {
         let lines = self.lines.saturating_sub(newlines(&self.head) + newlines(tail));
         let saved = self.spill.and_then(Spill::keep);
         let whole = match &saved {
-            Some((path, true)) => format!("the whole output is in {}", path.display()),
-            Some((path, false)) => {
-                format!("the first {} are in {}", Bytes(LARGEST_FILE), path.display())
+            Some((path, None)) => format!("the whole output is in {}", path.display()),
+            Some((path, Some(bytes))) => {
+                format!("the first {} are in {}", Bytes(*bytes), path.display())
             }
             None => "no file could be made for the whole output".to_owned(),
         };
@@ -152,11 +152,18 @@ impl Spill {
         self.whole = written && part.len() == text.len();
     }
 
-    /// The file's path, and whether it holds everything.
-    fn keep(mut self) -> Option<(PathBuf, bool)> {
+    /// The file's path, and how many bytes it holds when it does not hold everything. One that holds
+    /// nothing is no file.
+    fn keep(mut self) -> Option<(PathBuf, Option<u64>)> {
         self.whole &= self.file.flush().is_ok();
-        let (_, path) = self.file.into_inner().ok()?.keep().ok()?;
-        Some((path, self.whole))
+        // What a full disk did not take is given up.
+        let (file, _) = self.file.into_parts();
+        let bytes = file.as_file().metadata().ok()?.len();
+        if bytes == 0 {
+            return None;
+        }
+        let (_, path) = file.keep().ok()?;
+        Some((path, (!self.whole).then_some(bytes)))
     }
 }
 

@@ -413,6 +413,19 @@ mod tests {
     }
 
     #[test]
+    fn u2_a_torn_line_of_the_history_takes_no_other_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("history.jsonl");
+        append_history(&file, "one").unwrap();
+        // A disk that was full in the middle of a line.
+        let torn = std::fs::read_to_string(&file).unwrap() + "\"half of th";
+        std::fs::write(&file, torn).unwrap();
+        append_history(&file, "two").unwrap();
+        append_history(&file, "three").unwrap();
+        assert_eq!(read_history(&file, 9), ["one", "two", "three"]);
+    }
+
+    #[test]
     fn u1_the_branch_is_found_from_below_and_in_worktrees() {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {

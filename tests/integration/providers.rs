@@ -210,6 +210,13 @@ async fn f60_an_answer_is_complete_although_the_socket_stays_open() {
     let begun = Instant::now();
     assert_eq!(bench.ask().await.unwrap().text(), "x");
     assert!(begun.elapsed() < Duration::from_secs(5));
+    // Figures or an end that is torn off, and trouble after the fact, are no reason to ask again.
+    for rest in
+        ["data: {\"choices\":[],\"usa", "data: [DON", "data: {\"error\":{\"message\":\"x\"}}\n\n"]
+    {
+        bench.server.push(Reply::raw(&format!("{end}{rest}")));
+        assert_eq!(bench.ask().await.unwrap().text(), "x", "{rest}");
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 mod cuts;
 mod disk;
 mod kills;
+mod prune;
 mod scene;
 mod terminal;
 mod together;

@@ -120,7 +120,7 @@ fn f99_a_thousand_resizes_while_an_answer_streams() {
         .map(|number| format!("{number}. **한국어** words and `code` with 👩‍👩‍👧 that wrap\n\n"))
         .collect();
     let answer = Reply::default().text(&format!("{lines}\n| a | b |\n|---|---|\n| 가 | x |\n"));
-    server.push(answer.finish("stop").drip(Duration::from_micros(100)));
+    server.push(answer.finish("stop").drip(Duration::from_micros(300)));
     server.push(Reply::says("Still here."));
     let home = Home::new();
     let model = json!({"id": "m", "contextWindow": 200_000, "maxTokens": 8_000});
@@ -156,6 +156,7 @@ fn f99_a_thousand_resizes_while_an_answer_streams() {
     }
     println!("{changes} changes of the size in {:?}", began.elapsed());
     pty.resize(100, 30);
+    pty.until_shows("esc to stop");
     pty.send("\u{1b}");
     pty.until_gone("esc to stop");
     pty.send("and now\r");

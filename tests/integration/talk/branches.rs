@@ -189,3 +189,18 @@ async fn f56_a_fork_holds_the_path_and_nothing_else() {
     assert!(text.lines().next().unwrap().contains("parentSession"));
     assert_eq!(std::fs::read(&original).unwrap(), bytes);
 }
+
+#[tokio::test]
+async fn j8_switching_to_the_open_session_leaves_it_writable() {
+    let mut talk = Talk::start();
+    talk.say("one", [Script::says("First.")]).await;
+    let file = talk.file();
+    talk.send(SessionCommand::Switch(SwitchTo::Open(file)));
+    talk.until("a word", |event| {
+        assert!(!matches!(event, SessionEvent::Opened { read_only: true, .. }), "{event:?}");
+        matches!(event, SessionEvent::Notice { text, .. } if text.contains("open already"))
+    })
+    .await;
+    talk.say("two", [Script::says("Second.")]).await;
+    assert_eq!(talk.story().last().unwrap(), "assistant: Second.");
+}

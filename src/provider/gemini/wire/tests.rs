@@ -99,6 +99,9 @@ fn f60_a_finish_reason_or_a_regular_end() {
     assert_eq!(decode(&[said.clone(), finish("STOP")]).message().text(), "a");
     assert_eq!(decode(std::slice::from_ref(&said)).message().text(), "a");
     assert_eq!(decode(&[]).error().kind, ErrorKind::Cut);
+    let thought = chunk(json!([{"text": "hm", "thought": true}]));
+    assert_eq!(decode(std::slice::from_ref(&thought)).error().kind, ErrorKind::Cut);
+    assert_eq!(decode(&[thought, finish("STOP")]).message().text(), "");
     let body = sse(&[said.clone(), finish("STOP")]);
     let torn = decode_split(&body[..body.len() - 30], || GeminiDecoder::new("acme"));
     assert_eq!(torn.error().kind, ErrorKind::Cut);
