@@ -28,10 +28,7 @@ impl WholeFile {
     /// # Errors
     /// Nothing can be written in that folder.
     pub fn begin(target: &Path) -> io::Result<Self> {
-        let folder = folder_of(target);
-        remove_abandoned(folder);
-        let prefix = format!("{PREFIX}{}-", std::process::id());
-        let file = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
+        let file = unfinished_in(folder_of(target), None)?;
         Ok(Self { writer: BufWriter::with_capacity(1 << 16, file), target: target.to_owned() })
     }
 
@@ -78,6 +75,22 @@ impl Write for WholeFile {
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
+}
+
+/// A file in this folder, for its owner alone unless `mode` says otherwise, that goes away unless it
+/// is given a name.
+///
+/// # Errors
+/// Nothing can be written in that folder.
+pub fn unfinished_in(folder: &Path, mode: Option<Permissions>) -> io::Result<NamedTempFile> {
+    remove_abandoned(folder);
+    let prefix = format!("{PREFIX}{}-", std::process::id());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(SUFFIX);
+    if let Some(mode) = mode {
+        builder.permissions(mode);
+    }
+    builder.tempfile_in(folder)
 }
 
 /// Puts a text in place at once.

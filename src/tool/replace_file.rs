@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::ToolError;
 use super::truncate::Bytes;
+use crate::whole_file::unfinished_in;
 
 /// Most symbolic links that are followed to a file.
 const LONGEST_CHAIN: usize = 40;
@@ -108,13 +109,9 @@ fn renamed(
     content: &[u8],
 ) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".regrow-").suffix(".tmp");
-    if existing.is_none() {
-        // What the process's umask makes of it, as for any new file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut temporary = builder.tempfile_in(parent)?;
+    // What the process's umask makes of it, as for any new file.
+    let mode = existing.is_none().then(|| fs::Permissions::from_mode(0o666));
+    let mut temporary = unfinished_in(parent, mode)?;
     temporary.write_all(content)?;
     if let Some(metadata) = existing {
         keep_owner(temporary.as_file(), metadata)?;

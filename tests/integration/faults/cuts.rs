@@ -22,6 +22,7 @@ use regrow::provider::registry::{ProviderRegistry, RegistryFiles};
 use regrow::provider::sse;
 use serde_json::json;
 
+use crate::support::dice::number;
 use crate::support::server::{Gate, ModelServer, Reply, Rules, rendered};
 use crate::talk::harness::{Setup, Talk};
 use crate::talk::served::ask;
@@ -173,9 +174,13 @@ async fn strike(api: &'static str, path: &str) -> usize {
     let (mut asked, mut ran) = (0, 0);
     let ends = bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"\n\n");
     let ends: Vec<usize> = ends.map(|(place, _)| place + 2).collect();
-    // At the end of each event, and in the middle of the next.
+    // At the end of each event, and in the middle of the next; in the usual run of every third, and
+    // of the last ones.
+    let step = if number("REGROW_FAULT_ROUNDS", 10) < 100 { 3 } else { 1 };
+    let struck = ends.iter().enumerate();
+    let struck = struck.filter(|(place, _)| place % step == 0 || place + 3 >= ends.len());
     let cuts = std::iter::once(0)
-        .chain(ends.iter().flat_map(|end| [*end, (end + 9).min(bytes.len())]))
+        .chain(struck.flat_map(|(_, end)| [*end, (end + 9).min(bytes.len())]))
         .filter(|cut| bytes.get(*cut).is_none_or(u8::is_ascii));
     for cut in cuts {
         for (how, reply, ended) in broken(api, &bytes[..cut]) {
@@ -232,5 +237,5 @@ fn check(talk: &Talk, server: &ModelServer, ran: usize, what: &str) {
 async fn i2_i12_a_session_goes_on_after_an_answer_that_breaks_anywhere() {
     let struck = join_all(PROTOCOLS.iter().map(|(api, path)| strike(api, path))).await;
     println!("{struck:?} broken answers in four protocols");
-    assert!(struck.iter().all(|count| *count > 20), "{struck:?}");
+    assert!(struck.iter().all(|count| *count > 15), "{struck:?}");
 }

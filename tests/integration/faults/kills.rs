@@ -192,3 +192,21 @@ fn i8_a_repair_is_killed() {
     });
     assert_tidy(path.parent().unwrap(), &["bad.jsonl.damaged"]);
 }
+
+/// I14: what a tool writes is the old file or the new one.
+#[test]
+fn i14_a_write_of_a_tool_is_killed() {
+    let place = Place::new();
+    let target = place.file("target.txt");
+    let (old, new) = ("what was there before\n".to_owned(), "word ".repeat(4_000));
+    let prompt = format!("write kept/target.txt: {new}");
+    let prepare = || std::fs::write(&target, &old).unwrap();
+    let arguments = ["--no-session", "--permission", "full", "-p", &prompt];
+    strike("a write", ALL, &place, &arguments, prepare, |when| {
+        let now = std::fs::read_to_string(&target).unwrap();
+        let whole = now.trim_end() == new.trim_end();
+        assert!(now == old || whole, "{when}: {} bytes", now.len());
+        assert!(whole || when != "left alone", "it was written: {now:.100}");
+    });
+    assert_eq!(names(target.parent().unwrap()).into_iter().collect::<Vec<_>>(), ["target.txt"]);
+}

@@ -17,11 +17,12 @@ use crate::support::dice::number;
 use counts::Memory;
 use driver::Soak;
 
-/// What an entry may cost in memory, in bytes: its node in the tree and what this test notes of it.
-const BYTES_AN_ENTRY: u64 = 1_500;
+/// What an entry may cost in memory, in bytes: its node in the tree takes about 600, twice that while
+/// the file is open a second time, as at a switch and a whole comparison, and this test notes it too.
+const BYTES_AN_ENTRY: u64 = 2_200;
 
 /// Memory that comes and goes: texts in context, caches, what the allocator keeps.
-const SLACK: u64 = 48 << 20;
+const SLACK: u64 = 32 << 20;
 
 #[tokio::test]
 async fn i1_i8_a_long_random_session_stays_what_its_file_says() {
