@@ -176,7 +176,7 @@ async fn strike(api: &'static str, path: &str) -> usize {
     let ends: Vec<usize> = ends.map(|(place, _)| place + 2).collect();
     // At the end of each event, and in the middle of the next; in the usual run of every third, and
     // of the last ones.
-    let step = if number("REGROW_FAULT_ROUNDS", 10) < 100 { 3 } else { 1 };
+    let step = if number("REGROW_FAULT_ROUNDS", 8) < 100 { 3 } else { 1 };
     let struck = ends.iter().enumerate();
     let struck = struck.filter(|(place, _)| place % step == 0 || place + 3 >= ends.len());
     let cuts = std::iter::once(0)

@@ -118,7 +118,7 @@ fn c9_i8_pruning_and_putting_back_are_killed() {
     std::fs::write(&path, session(TURNS)).unwrap();
     let before = results(&path);
     let mut dice = Dice::new(number("REGROW_FAULT_SEED", 0x9e));
-    let (rounds, mut cycles) = (number("REGROW_FAULT_ROUNDS", 10), 0);
+    let (rounds, mut cycles) = (number("REGROW_FAULT_ROUNDS", 8), 0);
     for round in 0..rounds {
         let mut child = pruner(&path, "").spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);

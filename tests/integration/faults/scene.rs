@@ -167,7 +167,7 @@ impl Killer {
     pub fn new(takes: Duration, last: Duration) -> Self {
         let dice = Dice::new(number("REGROW_FAULT_SEED", 0xfa17));
         let last = last.min(takes);
-        Self { dice, takes, last, rounds: number("REGROW_FAULT_ROUNDS", 10), late: 0 }
+        Self { dice, takes, last, rounds: number("REGROW_FAULT_ROUNDS", 8), late: 0 }
     }
 
     /// One start and one kill.
