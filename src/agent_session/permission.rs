@@ -31,7 +31,7 @@ struct RuledGate {
 impl Gate for RuledGate {
     fn ask<'a>(&'a self, call: &'a ToolCall, effect: Effect) -> BoxFuture<'a, GateAnswer> {
         Box::pin(async move {
-            match self.judge(call, &effect) {
+            match self.judge(call, &effect).await {
                 Judgement::Allow => GateAnswer::Allowed,
                 Judgement::Deny { reason } => GateAnswer::Refused(reason),
                 Judgement::Ask { .. } if self.attendance == Attendance::Unattended => {
@@ -61,7 +61,7 @@ impl Gate for RuledGate {
                             GateAnswer::Allowed
                         }
                         Ok(PermissionAnswer::Edited { command }) => match effect {
-                            Effect::Command { .. } => self.edited(call, command),
+                            Effect::Command { .. } => self.edited(call, command).await,
                             // Not asked for; what is no command cannot become one.
                             _ => GateAnswer::Refused(refusal(Some(command))),
                         },
@@ -79,15 +79,16 @@ impl RuledGate {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn judge(&self, call: &ToolCall, effect: &Effect) -> Judgement {
-        check(effect, &call.name, &self.workspace, &self.settings, &self.grants())
+    async fn judge(&self, call: &ToolCall, effect: &Effect) -> Judgement {
+        let granted = self.grants().clone();
+        check(effect, &call.name, &self.workspace, &self.settings, granted).await
     }
 
     /// The person has written another command: it needs no more questions, but a rule that forbids it
     /// wins over everything.
-    fn edited(&self, call: &ToolCall, command: String) -> GateAnswer {
+    async fn edited(&self, call: &ToolCall, command: String) -> GateAnswer {
         let effect = Effect::Command { command: command.clone() };
-        if let Judgement::Deny { reason } = self.judge(call, &effect) {
+        if let Judgement::Deny { reason } = self.judge(call, &effect).await {
             return GateAnswer::Refused(reason);
         }
         let mut arguments = call.arguments.clone();

@@ -26,12 +26,13 @@ pub fn read_instructions(user_folder: &Path, cwd: &Path) -> (Vec<Instructions>, 
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut room = MAX_TOTAL_BYTES;
     let top = folders(cwd).next().unwrap_or(cwd);
-    let homes = [top, user_folder].map(|home| home.canonicalize().unwrap_or_else(|_| home.into()));
+    let top = top.canonicalize().unwrap_or_else(|_| top.into());
+    let own = file_in(user_folder).and_then(|own| own.canonicalize().ok());
     for folder in std::iter::once(user_folder).chain(folders(cwd)) {
         let Some(path) = file_in(folder) else { continue };
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         // Whoever wrote a project must not choose which of the person's files a model gets to read.
-        if folder != user_folder && !homes.iter().any(|home| real.starts_with(home)) {
+        if folder != user_folder && !real.starts_with(&top) && Some(&real) != own.as_ref() {
             let (path, real) = (path.display(), real.display());
             notices.push(format!("{path} is not read: it leads out of the project, to {real}"));
             continue;
@@ -143,12 +144,17 @@ mod tests {
         use std::os::unix::fs::symlink;
         let root = machine(&[
             ("config/AGENTS.md", "global"),
+            ("config/auth.json", "key"),
             ("id_rsa", "secret"),
             ("shop/.git/HEAD", ""),
             ("shop/docs/rules.md", "rules"),
             ("shop/api/src/main.rs", ""),
+            ("shop/web/src/main.rs", ""),
         ]);
         symlink("../id_rsa", root.path().join("shop/AGENTS.md")).unwrap();
+        symlink("../../config/auth.json", root.path().join("shop/web/AGENTS.md")).unwrap();
+        let web = read_instructions(&root.path().join("config"), &root.path().join("shop/web"));
+        assert_eq!((web.0.len(), web.1.len()), (1, 2), "{web:?}");
         symlink("../docs/rules.md", root.path().join("shop/api/AGENTS.md")).unwrap();
         let cwd = root.path().join("shop/api");
         let (found, notices) = read_instructions(&root.path().join("config"), &cwd);

@@ -1,15 +1,68 @@
 //! The eyes of [`permission`](super::permission): what paths really are, links followed.
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::Effect;
 use super::permission::{self, Judgement, Place, SessionGrants};
 use super::replace_file::follow_links;
 use crate::settings::PermissionSettings;
 
-/// Judges a call by what its paths really are.
-#[must_use]
-pub fn check(
+/// How long a command is looked at. It takes milliseconds, unless the parser, which is not ours, meets
+/// what it was not made for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Room for a parser that recurses.
+const STACK: usize = 32 << 20;
+
+/// Judges a call by what its paths really are. A command is judged on a thread of its own: one that
+/// the parser is lost in, or breaks at, is a question and not the end of the session (F80, I7).
+pub async fn check(
+    effect: &Effect,
+    tool: &str,
+    workspace: &Path,
+    settings: &PermissionSettings,
+    granted: SessionGrants,
+) -> Judgement {
+    let Effect::Command { command } = effect else {
+        return check_now(effect, tool, workspace, settings, &granted);
+    };
+    let judge = {
+        let (effect, tool, workspace) = (effect.clone(), tool.to_owned(), workspace.to_owned());
+        let (settings, granted) = (settings.clone(), granted.clone());
+        move || check_now(&effect, &tool, &workspace, &settings, &granted)
+    };
+    let why = match apart(PATIENCE, judge).await {
+        Ok(judgement) => return judgement,
+        Err(why) => why,
+    };
+    let workspace = real(workspace);
+    let place = Place { workspace: &workspace, real: &real };
+    permission::judge_unread(command, why, tool, &with_home(settings), &granted, place)
+}
+
+/// Does work on a thread of its own; says why when it does not come to an end.
+async fn apart<T: Send + 'static>(
+    patience: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, &'static str> {
+    let (sender, result) = oneshot::channel();
+    // Whoever asked may have lost patience.
+    let thread = thread::Builder::new().name("permission".to_owned()).stack_size(STACK);
+    let started = thread.spawn(move || sender.send(work()).ok());
+    started.map_err(|_| "there is no thread to do it")?;
+    match timeout(patience, result).await {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(_)) => Err("it breaks the parser"),
+        Err(_) => Err("it takes too long"),
+    }
+}
+
+fn check_now(
     effect: &Effect,
     tool: &str,
     workspace: &Path,
@@ -91,7 +144,7 @@ mod tests {
         let settings = PermissionSettings { mode: PermissionMode::Full, ..Default::default() };
         let granted = SessionGrants::default();
         let judge = |effect: &Effect, workspace: &Path| {
-            check(effect, "bash", workspace, &settings, &granted)
+            check_now(effect, "bash", workspace, &settings, &granted)
         };
         for (path, expected) in [
             ("src/a", false),
@@ -140,7 +193,7 @@ mod tests {
             (reads("a"), "yes"),
             (Effect::Read { paths: vec!["/etc/passwd".into()] }, "asks"),
         ] {
-            let judgement = check(&effect, "tool", place, &settings, &SessionGrants::default());
+            let judgement = check_now(&effect, "tool", place, &settings, &SessionGrants::default());
             let short = match judgement {
                 Judgement::Allow => "yes",
                 Judgement::Deny { .. } => "no",
@@ -166,8 +219,29 @@ mod tests {
             Effect::Command { command: "cat ${HOME}/.ssh/id".to_owned() },
             Effect::Command { command: format!("cat {}/.ssh/id", home.display()) },
         ] {
-            let judgement = check(&effect, "bash", folder.path(), &settings, &granted);
+            let judgement = check_now(&effect, "bash", folder.path(), &settings, &granted);
             assert!(matches!(judgement, Judgement::Deny { .. }), "{effect:?}: {judgement:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn f80_a_command_that_the_parser_is_lost_in_is_a_question() {
+        let soon = Duration::from_millis(50);
+        assert_eq!(apart(PATIENCE, || 1).await, Ok(1));
+        let lost = apart(soon, || thread::sleep(Duration::from_secs(1))).await;
+        assert_eq!(lost, Err("it takes too long"));
+        let broken = apart(PATIENCE, || panic!("as the parser does")).await;
+        assert_eq!(broken, Err::<(), _>("it breaks the parser"));
+        let place = Place { workspace: Path::new("/"), real: &real };
+        let mut settings =
+            PermissionSettings { mode: PermissionMode::Full, allow: Vec::new(), deny: Vec::new() };
+        let granted = SessionGrants::default();
+        let judge = |settings: &PermissionSettings| {
+            permission::judge_unread("ls", "it is", "bash", settings, &granted, place)
+        };
+        let Judgement::Ask { note, .. } = judge(&settings) else { panic!("not asked") };
+        assert_eq!(note.as_deref(), Some("cannot be checked: it is"));
+        settings.mode = PermissionMode::Read;
+        assert!(matches!(judge(&settings), Judgement::Deny { .. }));
     }
 }

@@ -45,7 +45,11 @@ impl From<Needs> for Need {
 
 impl Judge<'_> {
     pub(super) fn command(&self, command: &str) -> Judgement {
-        let items = shell::take_apart(command);
+        self.taken_apart(command, shell::take_apart(command))
+    }
+
+    /// Judges a command by its parts, or by the reason why it has none.
+    pub(super) fn taken_apart(&self, command: &str, items: Result<Vec<Item>, String>) -> Judgement {
         if let Some(judgement) = self.forbidden_command(command, items.as_deref().unwrap_or(&[])) {
             return judgement;
         }

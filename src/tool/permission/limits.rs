@@ -16,6 +16,9 @@ const MOST_OPEN: usize = 6;
 /// Most words that open something: `if`, `for`, `{`, `!` …
 const MOST_OPENING_WORDS: usize = 60;
 
+/// Most `case` within `case`: the time doubles with each.
+const MOST_CASES: usize = 5;
+
 const OPENING_WORDS: &[&str] =
     &["if", "while", "until", "for", "case", "select", "{", "!", "function", "coproc"];
 
@@ -30,13 +33,20 @@ pub(super) fn check(command: &str) -> Result<(), String> {
     if let Some(character) = command.chars().find(|character| is_odd(*character)) {
         return Err(format!("it holds the invisible character U+{:04X}", character as u32));
     }
+    // A shell takes out what continues a line before anything else; so may the parser, or not.
+    check_text(command)?;
+    if command.contains("\\\n") { check_text(&command.replace("\\\n", "")) } else { Ok(()) }
+}
+
+fn check_text(command: &str) -> Result<(), String> {
     if let Some(number) = too_large(command) {
         return Err(format!("the number {number} is too large"));
     }
     let mut scan = Scan::new(command);
     scan.run();
     let open = scan.open.len() + scan.open_in_documents;
-    if scan.deepest > DEEPEST || open > MOST_OPEN || scan.words > MOST_OPENING_WORDS {
+    let crowded = scan.words > MOST_OPENING_WORDS || scan.most_cases > MOST_CASES;
+    if scan.deepest > DEEPEST || open > MOST_OPEN || crowded {
         return Err("it is nested too deeply".to_owned());
     }
     if scan.tangled {
@@ -105,6 +115,9 @@ struct Scan<'a> {
     open: Vec<Open>,
     deepest: usize,
     words: usize,
+    /// `case` that have not met their `esac`, now and at most.
+    cases: usize,
+    most_cases: usize,
     word: String,
     /// Here-documents that begin at the next line.
     awaited: Vec<Document>,
@@ -123,6 +136,8 @@ impl<'a> Scan<'a> {
             open: Vec::new(),
             deepest: 0,
             words: 0,
+            cases: 0,
+            most_cases: 0,
             word: String::new(),
             awaited: Vec::new(),
             open_in_documents: 0,
@@ -229,6 +244,12 @@ impl<'a> Scan<'a> {
 
     fn end_word(&mut self) {
         self.words += usize::from(OPENING_WORDS.contains(&self.word.as_str()));
+        match self.word.as_str() {
+            "case" => self.cases += 1,
+            "esac" => self.cases = self.cases.saturating_sub(1),
+            _ => {}
+        }
+        self.most_cases = self.most_cases.max(self.cases);
         self.word.clear();
     }
 
@@ -284,6 +305,7 @@ impl<'a> Scan<'a> {
         inner.run();
         self.deepest = self.deepest.max(inner.deepest);
         self.words += inner.words;
+        self.most_cases = self.most_cases.max(self.cases + inner.most_cases);
         self.open_in_documents += inner.open.len() - 1 + inner.open_in_documents;
     }
 }
@@ -306,7 +328,7 @@ mod tests {
             "ls # ((((((((((".to_owned(),
             "echo $((1 + (2 * 3))); ".repeat(50),
             "for i in $(seq 3); do if [ $i = 2 ]; then echo \"$(date)\"; fi; done".to_owned(),
-            "case $x in a) ls;; b) ls;; esac".to_owned(),
+            "case $x in a) ls;; b) ls;; esac; ".repeat(12),
             format!("git commit -m \"$(cat <<'EOF'\n{code}EOF\n)\""),
         ] {
             assert_eq!(check(&command), Ok(()), "{command}");

@@ -111,6 +111,21 @@ pub(super) fn judge_in(
     }
 }
 
+/// What becomes of a command that nobody could take apart, and why nobody could.
+pub(super) fn judge_unread(
+    command: &str,
+    why: &str,
+    tool: &str,
+    settings: &PermissionSettings,
+    granted: &SessionGrants,
+    place: Place<'_>,
+) -> Judgement {
+    if settings.mode == PermissionMode::Read {
+        return Judgement::Deny { reason: ONLY_READING.to_owned() };
+    }
+    Judge::new(tool, settings, granted, place).taken_apart(command, Err(why.to_owned()))
+}
+
 struct Judge<'a> {
     tool: &'a str,
     mode: PermissionMode,
