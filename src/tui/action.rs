@@ -1,5 +1,5 @@
-//! What a key can mean on the main screen. One table: it feeds the key map, its file and the list
-//! of keys.
+//! What a key can mean, on the main screen and in the tree. One table each: they feed the key map,
+//! its file and the list of keys.
 
 /// Groups of the list of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,40 +30,58 @@ impl Group {
     }
 }
 
+/// What keys can be given to.
+pub trait Bindable: Copy + Eq + std::hash::Hash + 'static {
+    /// All of them in the order of the list.
+    const ALL: &'static [Self];
+
+    /// The name in key map files.
+    fn name(self) -> &'static str;
+
+    /// What it does, in a few words.
+    fn help(self) -> &'static str;
+
+    /// The one of that name in key map files.
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+}
+
 macro_rules! actions {
-    ($($variant:ident $name:literal $group:ident $help:literal,)*) => {
-        /// See the module.
+    ($doc:literal $type:ident: $($variant:ident $name:literal $help:literal,)*) => {
+        #[doc = $doc]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Action {
+        pub enum $type {
             $(#[doc = $help] $variant,)*
         }
 
-        impl Action {
-            /// All actions in the order of the list.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+        impl Bindable for $type {
+            const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name in key map files.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
+            fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What it does, in a few words.
-            #[must_use]
-            pub const fn help(self) -> &'static str {
+            fn help(self) -> &'static str {
                 match self { $(Self::$variant => $help,)* }
             }
+        }
+    };
+    ($doc:literal $type:ident in $groups:ident:
+        $($variant:ident $name:literal $group:ident $help:literal,)*) => {
+        actions! { $doc $type: $($variant $name $help,)* }
 
+        impl $type {
             /// Where it stands in the list.
             #[must_use]
-            pub const fn group(self) -> Group {
-                match self { $(Self::$variant => Group::$group,)* }
+            pub const fn group(self) -> $groups {
+                match self { $(Self::$variant => $groups::$group,)* }
             }
         }
     };
 }
 
-actions! {
+actions! { "What a key can mean on the main screen." Action in Group:
     Submit "submit" Talk "send; while something runs: deliver after the current tool",
     FollowUp "follow_up" Talk "new line; while something runs: deliver after the turn",
     Newline "newline" Talk "new line (also: \\ before enter)",
@@ -113,10 +131,34 @@ actions! {
     Redo "redo" Edit "redo",
 }
 
-impl Action {
-    /// The action of that name in key map files.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|action| action.name() == name)
-    }
+actions! { "What a key can mean in the tree." TreeAction:
+    Up "up" "a row up",
+    Down "down" "a row down",
+    PageUp "page_up" "a screenful up",
+    PageDown "page_down" "a screenful down",
+    First "first" "the first row",
+    Last "last" "the last row",
+    Fold "fold" "fold the branch, or go to its head",
+    Unfold "unfold" "unfold the branch, or go into it",
+    ToggleFold "toggle_fold" "fold or unfold",
+    PreviousBranch "previous_branch" "to the branch before",
+    NextBranch "next_branch" "to the next branch",
+    ParentFork "parent_fork" "to the fork that this branch goes off from",
+    Leaf "leaf" "to the active leaf",
+    Root "root" "to the root",
+    Search "search" "search all text",
+    NextHit "next_hit" "the next thing found",
+    PreviousHit "previous_hit" "the thing found before",
+    Filter "filter" "the next filter: default, no tools, user only, labelled, all",
+    Label "label" "label the entry",
+    Times "times" "show or hide times",
+    Copy "copy" "copy the entry",
+    Export "export" "a new session from here",
+    Compare "compare" "mark a branch, then compare it with another",
+    Preview "preview" "show or hide the preview",
+    PreviewUp "preview_up" "move the preview up",
+    PreviewDown "preview_down" "move the preview down",
+    Help "help" "the keys of the tree",
+    Enter "enter" "go there",
+    Back "back" "a step back: end the search, the mark, the tree",
 }

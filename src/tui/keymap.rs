@@ -1,14 +1,25 @@
-//! Which key means which [`Action`] (U3): `assets/keymap.toml`, changed by the person's own file.
+//! Which key means which [`Action`], and in the tree which [`TreeAction`] (U3): `assets/keymap.toml`,
+//! changed by the person's own file.
 //!
 //! Characters that are typed are not in the map; the editor takes them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::action::Action;
+use super::action::{Action, Bindable, TreeAction};
 
 const DEFAULT: &str = include_str!("../../assets/keymap.toml");
+
+/// A test reads the built-in map, so it is never the empty one.
+static BUILT_IN: LazyLock<KeyMap> = LazyLock::new(|| {
+    KeyMap::parse(DEFAULT)
+        .unwrap_or_else(|_| KeyMap { main: Keys::empty(), tree: Arc::new(Keys::empty()) })
+});
 
 /// A key with its modifiers, in one spelling however the terminal reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,9 +30,16 @@ pub struct Key {
 
 /// From keys to actions, and back for the list of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys<A: Bindable> {
+    actions: HashMap<Key, A>,
+    keys: HashMap<A, Vec<String>>,
+}
+
+/// The keys of the main screen and those of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
-    actions: HashMap<Key, Action>,
-    keys: HashMap<Action, Vec<String>>,
+    main: Keys<Action>,
+    tree: Arc<Keys<TreeAction>>,
 }
 
 /// A key map that cannot be used.
@@ -40,9 +58,7 @@ pub enum KeyMapError {
 
 impl Default for KeyMap {
     fn default() -> Self {
-        // A test reads the built-in map, so it is never the empty one.
-        Self::parse(DEFAULT)
-            .unwrap_or_else(|_| Self { actions: HashMap::new(), keys: HashMap::new() })
+        BUILT_IN.clone()
     }
 }
 
@@ -54,26 +70,50 @@ impl KeyMap {
     pub fn with_changes(source: &str) -> Result<Self, KeyMapError> {
         let mut map = Self::default();
         let changes = Self::parse(source)?;
-        for (action, keys) in changes.keys {
-            map.actions.retain(|_, taken| *taken != action);
-            map.keys.insert(action, keys);
-        }
-        for (key, action) in changes.actions {
-            map.actions.insert(key, action);
-        }
-        for (action, keys) in &mut map.keys {
-            keys.retain(|name| {
-                parse_key(name).is_some_and(|key| map.actions.get(&key) == Some(action))
-            });
-        }
+        map.main.change(changes.main);
+        Arc::make_mut(&mut map.tree).change(Arc::unwrap_or_clone(changes.tree));
         Ok(map)
     }
 
     fn parse(source: &str) -> Result<Self, KeyMapError> {
-        let file: BTreeMap<String, Vec<String>> = toml::from_str(source).map_err(Box::new)?;
-        let mut map = Self { actions: HashMap::new(), keys: HashMap::new() };
-        for (name, keys) in file {
-            let action = Action::parse(&name).ok_or(KeyMapError::Action(name))?;
+        let file: File = toml::from_str(source).map_err(Box::new)?;
+        Ok(Self { main: Keys::read(file.main)?, tree: Arc::new(Keys::read(file.tree)?) })
+    }
+
+    /// What a key means on the main screen.
+    #[must_use]
+    pub fn action(&self, event: &KeyEvent) -> Option<Action> {
+        self.main.action(event)
+    }
+
+    /// The keys of an action of the main screen, as they are written.
+    #[must_use]
+    pub fn keys(&self, action: Action) -> &[String] {
+        self.main.keys(action)
+    }
+
+    /// The first key of an action of the main screen, for hints.
+    #[must_use]
+    pub fn key_name(&self, action: Action) -> &str {
+        self.main.key_name(action)
+    }
+
+    /// The keys of the tree.
+    #[must_use]
+    pub const fn tree(&self) -> &Arc<Keys<TreeAction>> {
+        &self.tree
+    }
+}
+
+impl<A: Bindable> Keys<A> {
+    fn empty() -> Self {
+        Self { actions: HashMap::new(), keys: HashMap::new() }
+    }
+
+    fn read(section: Section) -> Result<Self, KeyMapError> {
+        let mut map = Self::empty();
+        for (name, keys) in section {
+            let action = A::parse(&name).ok_or(KeyMapError::Action(name))?;
             for key in &keys {
                 let parsed = parse_key(key).ok_or_else(|| KeyMapError::Key(key.clone()))?;
                 map.actions.insert(parsed, action);
@@ -83,22 +123,72 @@ impl KeyMap {
         Ok(map)
     }
 
+    fn change(&mut self, changes: Self) {
+        for (action, keys) in changes.keys {
+            self.actions.retain(|_, taken| *taken != action);
+            self.keys.insert(action, keys);
+        }
+        self.actions.extend(changes.actions);
+        for (action, keys) in &mut self.keys {
+            keys.retain(|name| {
+                parse_key(name).is_some_and(|key| self.actions.get(&key) == Some(action))
+            });
+        }
+    }
+
     /// What a key means.
     #[must_use]
-    pub fn action(&self, event: &KeyEvent) -> Option<Action> {
+    pub fn action(&self, event: &KeyEvent) -> Option<A> {
         self.actions.get(&Key::of(event)).copied()
     }
 
     /// The keys of an action, as they are written.
     #[must_use]
-    pub fn keys(&self, action: Action) -> &[String] {
+    pub fn keys(&self, action: A) -> &[String] {
         self.keys.get(&action).map_or(&[], Vec::as_slice)
     }
 
     /// The first key of an action, for hints.
     #[must_use]
-    pub fn key_name(&self, action: Action) -> &str {
+    pub fn key_name(&self, action: A) -> &str {
         self.keys(action).first().map_or("", String::as_str)
+    }
+}
+
+/// Names of actions, each with its keys.
+type Section = BTreeMap<String, Vec<String>>;
+
+/// A key map file as it is written: the keys of the main screen, and a table `tree`.
+#[derive(Default)]
+struct File {
+    main: Section,
+    tree: Section,
+}
+
+impl<'de> Deserialize<'de> for File {
+    /// By hand, so that a mistake is told with its line; a flattened map would lose it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = File;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("names of actions, each with a list of keys")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<File, M::Error> {
+                let mut file = File::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "tree" {
+                        file.tree = map.next_value()?;
+                    } else {
+                        file.main.insert(name, map.next_value()?);
+                    }
+                }
+                Ok(file)
+            }
+        }
+        deserializer.deserialize_map(Names)
     }
 }
 
@@ -181,14 +271,33 @@ mod tests {
         KeyEvent::new(key.code, key.modifiers)
     }
 
-    #[test]
-    fn u3_every_action_is_in_the_built_in_map() {
-        let map = KeyMap::parse(DEFAULT).unwrap();
-        for action in Action::ALL {
+    #[track_caller]
+    fn check_complete<A: Bindable + std::fmt::Debug>(map: &Keys<A>) {
+        for action in A::ALL {
             assert!(map.keys.contains_key(action), "{} is missing", action.name());
         }
         let count: usize = map.keys.values().map(Vec::len).sum();
         assert_eq!(count, map.actions.len(), "a key has two meanings");
+    }
+
+    #[test]
+    fn u3_every_action_is_in_the_built_in_map() {
+        let map = KeyMap::parse(DEFAULT).unwrap();
+        check_complete(&map.main);
+        check_complete(&map.tree);
+    }
+
+    #[test]
+    fn u3_the_keys_of_the_tree_are_their_own() {
+        let source = "find = [\"f5\"]\n[tree]\nsearch = [\"ctrl+s\"]\nlabel = [\"n\"]\n";
+        let map = KeyMap::with_changes(source).unwrap();
+        assert_eq!(map.tree().action(&press("ctrl+s")), Some(TreeAction::Search));
+        assert_eq!(map.tree().action(&press("/")), None);
+        assert_eq!(map.tree().action(&press("n")), Some(TreeAction::Label), "taken from another");
+        assert_eq!(map.tree().action(&press("N")), Some(TreeAction::PreviousHit));
+        assert_eq!(map.tree().keys(TreeAction::NextHit), [] as [String; 0]);
+        assert_eq!(map.action(&press("ctrl+s")), None);
+        assert_eq!(map.action(&press("f5")), Some(Action::Find));
     }
 
     #[test]
@@ -218,6 +327,11 @@ mod tests {
             let error = KeyMap::with_changes(source).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
-        assert!(KeyMap::with_changes("find = 3").is_err());
+        let error = KeyMap::with_changes("[tree]\nfly = [\"f1\"]").unwrap_err().to_string();
+        assert!(error.contains("fly"), "{error}");
+        for source in ["find = 3", "[tree]\nsearch = 3", "tree = [\"x\"]"] {
+            let error = KeyMap::with_changes(source).unwrap_err().to_string();
+            assert!(error.contains("line "), "{error}");
+        }
     }
 }

@@ -176,7 +176,8 @@ impl App {
             return;
         };
         let settings = self.branch_summary.clone();
-        let mut tree = TreeOverlay::new(reader, settings, (self.clock)(), self.status.is_busy());
+        let mut tree = TreeOverlay::new(reader, settings, (self.clock)(), self.status.is_busy())
+            .with_keys(self.keymap.tree().clone());
         if let Some((target, error)) = failed {
             let tried = self.travelling.take().map_or(SummaryChoice::None, |tried| tried.summary);
             tree = tree.reopen_at(&target, error.as_deref().map(|error| (error, tried)));

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::pager::{Document, Pager};
 use crate::prompt::template::Template;
 use crate::slash::COMMANDS;
-use crate::tui::action::{Action, Group};
+use crate::tui::action::{Action, Bindable, Group, TreeAction};
 use crate::tui::keymap::KeyMap;
 use crate::tui::text::width;
 use crate::tui::theme::Theme;
@@ -17,15 +17,21 @@ pub fn keys(keymap: &KeyMap, theme: &Theme) -> Pager {
     for group in Group::ALL {
         lines.push(Line::styled(group.title(), theme.heading));
         for action in Action::ALL.iter().filter(|action| action.group() == group) {
-            let keys = keymap.keys(*action).join(", ");
-            let keys = if keys.is_empty() { "(no key)".to_owned() } else { keys };
-            lines.push(pair(&keys, action.help(), 30, theme));
+            lines.push(key_line(keymap.keys(*action), action.help(), theme));
         }
         lines.push(Line::default());
     }
-    let note =
-        "other keys: write them into keymap.toml beside your settings, e.g. find = [\"ctrl+s\"]";
-    lines.push(Line::styled(note, theme.dim));
+    lines.push(Line::styled("in the tree", theme.heading));
+    for action in TreeAction::ALL {
+        lines.push(key_line(keymap.tree().keys(*action), action.help(), theme));
+    }
+    lines.push(Line::default());
+    for note in [
+        "other keys: write them into keymap.toml beside your settings, e.g. find = [\"ctrl+s\"],",
+        "those of the tree below a line [tree]",
+    ] {
+        lines.push(Line::styled(note, theme.dim));
+    }
     Pager::new("Keys", Document::Lines(lines))
 }
 
@@ -57,6 +63,11 @@ pub fn commands(templates: &[Template], keymap: &KeyMap, theme: &Theme) -> Pager
     let keys = keymap.key_name(Action::ShowKeys);
     lines.push(Line::styled(format!("keys: /hotkeys or {keys}"), theme.dim));
     Pager::new("Help", Document::Lines(lines))
+}
+
+fn key_line(keys: &[String], help: &str, theme: &Theme) -> Line<'static> {
+    let keys = if keys.is_empty() { "(no key)".to_owned() } else { keys.join(", ") };
+    pair(&keys, help, 30, theme)
 }
 
 fn pair(left: &str, right: &str, columns: usize, theme: &Theme) -> Line<'static> {

@@ -3,13 +3,13 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::keys::{TreeAction, action_of};
 use super::paint::size_in_words;
 use super::question::{Answer, Question};
 use super::rows::{Line, Part};
 use super::{Journey, Mode, TreeOverlay};
 use crate::agent_session::command::{Navigation, SessionCommand, SummaryChoice, SwitchTo};
 use crate::session::tree::{NodeIndex, NodeKind};
+use crate::tui::action::TreeAction;
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::Outcome;
 use crate::tui::overlay::input::{Input, Lines, Typed};
@@ -188,9 +188,10 @@ impl TreeOverlay {
 
     pub(super) fn key_in_comparison(&mut self, key: KeyEvent) -> Outcome {
         let page = usize::from(self.seen.tree.height).max(2) - 1;
+        let action = self.keys.action(&key);
         let Mode::Compare(comparison) = &mut self.mode else { return Outcome::Ignored };
         let top = &mut comparison.top;
-        match action_of(key) {
+        match action {
             Some(TreeAction::Up) => *top = top.saturating_sub(1),
             Some(TreeAction::Down) => *top += 1,
             Some(TreeAction::PageUp) => *top = top.saturating_sub(page),

@@ -1,136 +1,83 @@
-//! What keys mean in the tree: one table, which also is the tree's help.
+//! The tree's own keys, as its hints and its help name them.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crate::tui::action::TreeAction::{self, *};
+use crate::tui::keymap::Keys;
+use crate::tui::text::width;
 
-/// What a key asks of the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TreeAction {
-    /// One row up.
-    Up,
-    /// One row down.
-    Down,
-    /// A screenful up.
-    PageUp,
-    /// A screenful down.
-    PageDown,
-    /// The first row.
-    First,
-    /// The last row.
-    Last,
-    /// Fold the branch, or go to its head.
-    Fold,
-    /// Unfold the branch, or go into it.
-    Unfold,
-    /// Fold or unfold.
-    ToggleFold,
-    /// The branch before.
-    PreviousBranch,
-    /// The next branch.
-    NextBranch,
-    /// The entry from which this branch goes off.
-    ParentFork,
-    /// The leaf.
-    Leaf,
-    /// The root above.
-    Root,
-    /// Begin a search.
-    Search,
-    /// The next thing found.
-    NextHit,
-    /// The thing found before.
-    PreviousHit,
-    /// The next filter.
-    Filter,
-    /// Name the entry.
-    Label,
-    /// Show or hide times.
-    Times,
-    /// Copy the entry.
-    Copy,
-    /// A new session with the path to here.
-    Export,
-    /// Mark a branch, or compare with the marked one.
-    Compare,
-    /// Show or hide the preview.
-    Preview,
-    /// Move the preview up.
-    PreviewUp,
-    /// Move the preview down.
-    PreviewDown,
-    /// Show the keys.
-    Help,
-    /// Go there.
-    Enter,
-    /// Step back: end the search, the mark, the tree.
-    Back,
-}
+/// The keys of the tree (U3).
+pub(super) type TreeKeys = Keys<TreeAction>;
 
-use TreeAction as A;
+/// Columns for the keys in the help.
+const COLUMNS: usize = 16;
 
-/// Each action with its keys as people read them, and what it does.
-pub(super) const HELP: &[(&str, &str)] = &[
-    ("↑ ↓  k j", "a row up, down"),
-    ("pgup pgdn", "a screenful"),
-    ("home end  g G", "first and last row"),
-    ("← →  h  space", "fold and unfold; to the head of the branch"),
-    ("ctrl/alt+← →", "to the branch before, after"),
-    ("p", "to the fork that this branch goes off from"),
-    ("a  r", "to the active leaf, to the root"),
-    ("/  n N", "search all text; next, previous"),
-    ("f", "filter: default, no tools, user only, labelled, all"),
-    ("l", "label the entry"),
-    ("t", "times"),
-    ("c", "copy the entry"),
-    ("e", "new session from here"),
-    ("d", "mark a branch, then compare it with another"),
-    ("tab  J K", "preview; scroll it"),
-    ("enter", "go there"),
-    ("esc q", "close"),
+/// Actions that the help names together, and what they do.
+const HELP: &[(&[TreeAction], &str)] = &[
+    (&[Up, Down], "a row up, down"),
+    (&[PageUp, PageDown], "a screenful"),
+    (&[First, Last], "first and last row"),
+    (&[Fold, Unfold, ToggleFold], "fold and unfold; to the head of the branch"),
+    (&[PreviousBranch, NextBranch], "to the branch before, after"),
+    (&[ParentFork], "to the fork that this branch goes off from"),
+    (&[Leaf, Root], "to the active leaf, to the root"),
+    (&[Search, NextHit, PreviousHit], "search all text; next, previous"),
+    (&[Filter], "filter: default, no tools, user only, labelled, all"),
+    (&[Label], "label the entry"),
+    (&[Times], "times"),
+    (&[Copy], "copy the entry"),
+    (&[Export], "new session from here"),
+    (&[Compare], "mark a branch, then compare it with another"),
+    (&[Preview, PreviewUp, PreviewDown], "preview; scroll it"),
+    (&[Enter], "go there"),
+    (&[Back], "close"),
 ];
 
-/// What a key means.
+/// The help: keys, padded to one width, and what they do. A second key of each action is named where
+/// there is room; `/hotkeys` names all.
 #[must_use]
-pub(super) fn action_of(key: KeyEvent) -> Option<TreeAction> {
-    let far = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-    Some(match key.code {
-        KeyCode::Left if far => A::PreviousBranch,
-        KeyCode::Right if far => A::NextBranch,
-        // Terminals send Alt+b and Alt+f for Alt+← and Alt+→.
-        KeyCode::Char('b') if key.modifiers == KeyModifiers::ALT => A::PreviousBranch,
-        KeyCode::Char('f') if key.modifiers == KeyModifiers::ALT => A::NextBranch,
-        KeyCode::Char('p') if key.modifiers == KeyModifiers::CONTROL => A::Up,
-        KeyCode::Char('n') if key.modifiers == KeyModifiers::CONTROL => A::Down,
-        KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => A::Back,
-        KeyCode::Up if far => A::PreviewUp,
-        KeyCode::Down if far => A::PreviewDown,
-        KeyCode::Char(_) if far => return None,
-        KeyCode::Up | KeyCode::Char('k') => A::Up,
-        KeyCode::Down | KeyCode::Char('j') => A::Down,
-        KeyCode::PageUp => A::PageUp,
-        KeyCode::PageDown => A::PageDown,
-        KeyCode::Home | KeyCode::Char('g') => A::First,
-        KeyCode::End | KeyCode::Char('G') => A::Last,
-        KeyCode::Left | KeyCode::Char('h') => A::Fold,
-        KeyCode::Right => A::Unfold,
-        KeyCode::Char(' ') => A::ToggleFold,
-        KeyCode::Char('p') => A::ParentFork,
-        KeyCode::Char('a') => A::Leaf,
-        KeyCode::Char('r') => A::Root,
-        KeyCode::Char('/') => A::Search,
-        KeyCode::Char('n') => A::NextHit,
-        KeyCode::Char('N') => A::PreviousHit,
-        KeyCode::Char('f') => A::Filter,
-        KeyCode::Char('l') => A::Label,
-        KeyCode::Char('t') => A::Times,
-        KeyCode::Char('c') => A::Copy,
-        KeyCode::Char('e') => A::Export,
-        KeyCode::Char('d') => A::Compare,
-        KeyCode::Tab => A::Preview,
-        KeyCode::Char('K') => A::PreviewUp,
-        KeyCode::Char('J') => A::PreviewDown,
-        KeyCode::Char('?') => A::Help,
-        KeyCode::Enter => A::Enter,
-        KeyCode::Esc | KeyCode::Char('q') => A::Back,
-        _ => return None,
-    })
+pub(super) fn help(keys: &TreeKeys) -> Vec<(String, &'static str)> {
+    let written = |actions: &[TreeAction], most: usize| {
+        let of_one = |action: &TreeAction| {
+            let names: Vec<String> =
+                keys.keys(*action).iter().take(most).map(|key| short(key)).collect();
+            names.join(" ")
+        };
+        let of_all: Vec<String> =
+            actions.iter().map(of_one).filter(|keys| !keys.is_empty()).collect();
+        of_all.join("  ")
+    };
+    let mut rows = Vec::new();
+    for (actions, words) in HELP {
+        let full = written(actions, 2);
+        let keys = if width(&full) <= COLUMNS { full } else { written(actions, 1) };
+        if !keys.is_empty() {
+            let gap = " ".repeat(COLUMNS.saturating_sub(width(&keys)));
+            rows.push((keys + &gap, *words));
+        }
+    }
+    rows
+}
+
+/// The key and the words, such as `f` and ` filter`; nothing where the action has no key.
+#[must_use]
+pub(super) fn hint(keys: &TreeKeys, action: TreeAction, words: &str) -> Option<String> {
+    let key = keys.keys(action).first()?;
+    Some(format!("{}{words}", short(key)))
+}
+
+/// A key in few columns: arrows as arrows.
+fn short(key: &str) -> String {
+    let (modifiers, name) = match key.rfind('+').filter(|at| at + 1 < key.len()) {
+        Some(at) => key.split_at(at + 1),
+        None => ("", key),
+    };
+    let name = match name {
+        "up" => "↑",
+        "down" => "↓",
+        "left" => "←",
+        "right" => "→",
+        "pageup" => "pgup",
+        "pagedown" => "pgdn",
+        name => name,
+    };
+    format!("{modifiers}{name}")
 }

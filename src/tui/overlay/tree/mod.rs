@@ -22,13 +22,15 @@ use crate::session::entry::SessionEntry;
 use crate::session::reader::SessionReader;
 use crate::session::tree::NodeIndex;
 use crate::settings::BranchSummarySettings;
+use crate::tui::action::TreeAction;
 use crate::tui::effect::{BodyHits, UiEffect};
+use crate::tui::keymap::{KeyMap, Keys};
 use crate::tui::theme::Theme;
 
 use bodies::{Bodies, text_to_copy};
 use compare::Comparison;
 use filter::Filter;
-use keys::{TreeAction, action_of};
+use keys::{TreeKeys, hint};
 use outline::Outline;
 use preview::Preview;
 use question::{Question, Wording};
@@ -58,6 +60,7 @@ mod view;
 pub struct TreeOverlay {
     reader: SessionReader,
     settings: BranchSummarySettings,
+    keys: Arc<TreeKeys>,
     now: Timestamp,
     zone: TimeZone,
     /// Whether something runs, so that the tree can only be looked at (F24).
@@ -141,6 +144,7 @@ impl TreeOverlay {
         let mut overlay = Self {
             reader,
             settings,
+            keys: KeyMap::default().tree().clone(),
             now,
             zone: TimeZone::system(),
             busy,
@@ -165,6 +169,13 @@ impl TreeOverlay {
             overlay.select(leaf);
         }
         overlay
+    }
+
+    /// Goes by the person's own keys.
+    #[must_use]
+    pub fn with_keys(mut self, keys: Arc<Keys<TreeAction>>) -> Self {
+        self.keys = keys;
+        self
     }
 
     /// Shows times in another zone than the system's.
@@ -308,7 +319,10 @@ impl TreeOverlay {
         let Some(line) = self.rows.lines().get(self.cursor).copied() else { return };
         let Some(marked) = self.marked.take() else {
             self.marked = Some(line.node);
-            self.hint = Some("marked · choose another branch and press d again".to_owned());
+            let again = hint(&self.keys, TreeAction::Compare, " compares it with another branch");
+            self.hint = Some(
+                ["marked".to_owned()].into_iter().chain(again).collect::<Vec<_>>().join(" · "),
+            );
             return;
         };
         let here = self.standing_for(&line);
@@ -336,7 +350,10 @@ impl Overlay for TreeOverlay {
         self.refresh();
         self.hint = None;
         match &mut self.mode {
-            Mode::Browse => action_of(key).map_or(Outcome::Ignored, |action| self.act(action)),
+            Mode::Browse => {
+                let action = self.keys.action(&key);
+                action.map_or(Outcome::Ignored, |action| self.act(action))
+            }
             Mode::Search { .. } => self.key_in_search(key),
             Mode::Label { .. } => self.key_in_label(key),
             Mode::Ask { .. } => self.key_in_question(key),

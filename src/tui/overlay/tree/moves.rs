@@ -3,10 +3,10 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::keys::TreeAction;
 use super::rows::{Line, Part};
 use super::{Mode, TreeOverlay};
 use crate::session::tree::NodeIndex;
+use crate::tui::action::TreeAction;
 use crate::tui::overlay::Outcome;
 
 /// Rows that the wheel moves by.

@@ -165,6 +165,24 @@ fn u5_opens_at_the_leaf_with_abandoned_branches_folded() {
 }
 
 #[test]
+fn u3_the_persons_own_keys_work_and_are_named() {
+    let mut stage = Stage::new(FORKED);
+    let source = "[tree]\nfilter = [\"ctrl+f\"]\nfold = [\"z\"]\ncompare = []\nhelp = [\"f1\"]";
+    let map = crate::tui::keymap::KeyMap::with_changes(source).unwrap();
+    stage.overlay.keys = map.tree().clone();
+    stage.press(KeyCode::Char('z'));
+    assert_eq!(stage.selected(), "u3", "to the head of the branch");
+    assert_eq!(stage.press(KeyCode::Char('f')), Outcome::Ignored);
+    stage.press_with(KeyCode::Char('f'), KeyModifiers::CONTROL);
+    let head = stage.screen().lines().next().unwrap().to_owned();
+    assert!(head.contains("ctrl+f: no tools") && head.contains("f1 keys"), "{head}");
+    stage.press(KeyCode::F(1));
+    let help = stage.screen();
+    assert!(help.contains("  z  →  space "), "{help}");
+    assert!(!help.contains("mark a branch"), "what has no key is not in the help: {help}");
+}
+
+#[test]
 fn u5_arrows_fold_unfold_and_leave_a_branch() {
     let mut stage = Stage::new(FORKED);
     stage.press(KeyCode::Left);

@@ -9,12 +9,13 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use super::bodies::answer_of;
 use super::filter::only_calls;
-use super::keys::HELP;
+use super::keys::{help, hint};
 use super::paint::{Painter, entries};
 use super::preview::{Source, needed};
 use super::rows::Part;
 use super::{Mode, TreeOverlay};
 use crate::session::tree::{NodeIndex, NodeKind};
+use crate::tui::action::TreeAction;
 use crate::tui::amount::count;
 use crate::tui::overlay::input::Input;
 use crate::tui::text::{clip, sanitize, width};
@@ -76,7 +77,12 @@ impl TreeOverlay {
         self.seen.preview = Rect::ZERO;
         self.seen.previewed = None;
         match &mut self.mode {
-            Mode::Help => draw_help(frame, middle, theme),
+            Mode::Help => {
+                for ((keys, words), place) in help(&self.keys).into_iter().zip(middle.rows()) {
+                    let keys = Span::styled(format!("  {keys}  "), theme.accent);
+                    frame.render_widget(Line::from(vec![keys, Span::raw(words)]), place);
+                }
+            }
             Mode::Compare(comparison) => {
                 let lines = comparison.lines(usize::from(middle.width) - 2, self.now, theme);
                 let rows = usize::from(middle.height);
@@ -166,9 +172,15 @@ impl TreeOverlay {
         let height = usize::from(area.height);
         let total = self.rows.lines().len();
         if total == 0 {
-            let words = match self.reader.tree().is_empty() {
-                true => " nothing has been said yet",
-                false => " no entry passes the filter · f takes the next one",
+            let words = if self.reader.tree().is_empty() {
+                " nothing has been said yet".to_owned()
+            } else {
+                let next = hint(&self.keys, TreeAction::Filter, " takes the next one");
+                [Some(" no entry passes the filter".to_owned()), next]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(" · ")
             };
             frame.render_widget(Span::styled(words, theme.dim), area);
             return;
@@ -261,16 +273,33 @@ impl TreeOverlay {
             // "branches" is no plural that `count` makes.
             _ => format!("{size}, {branches} branches"),
         });
+        (title.join(" · "), self.key_hints())
+    }
+
+    /// The keys that matter, from the longest list to the shortest.
+    fn key_hints(&self) -> Vec<String> {
         let filter = self.filter.name();
-        let keys = vec![
-            format!(
-                "/ search  f filter: {filter}  l label  d compare  enter go  ? keys  esc close"
-            ),
-            format!("/ search  f filter: {filter}  enter go  ? keys  esc close"),
-            format!("f: {filter}  ? keys  esc close"),
-            "? keys".to_owned(),
+        let all = [
+            (TreeAction::Search, " search".to_owned(), 2),
+            (TreeAction::Filter, format!(" filter: {filter}"), 2),
+            (TreeAction::Filter, format!(": {filter}"), 1),
+            (TreeAction::Label, " label".to_owned(), 3),
+            (TreeAction::Compare, " compare".to_owned(), 3),
+            (TreeAction::Enter, " go".to_owned(), 2),
+            (TreeAction::Help, " keys".to_owned(), 0),
+            (TreeAction::Back, " close".to_owned(), 1),
         ];
-        (title.join(" · "), keys)
+        let up_to = |most: u8| {
+            let mut hints = Vec::new();
+            for (action, words, rank) in &all {
+                let is_other_form = *action == TreeAction::Filter && (*rank == 1) != (most == 1);
+                if *rank <= most && !is_other_form {
+                    hints.extend(hint(&self.keys, *action, words));
+                }
+            }
+            hints.join("  ")
+        };
+        (0..=3).rev().map(up_to).collect()
     }
 
     fn foot_height(&self, area: Rect) -> u16 {
@@ -355,16 +384,5 @@ impl TreeOverlay {
             (all, true) => format!("{} of {all}{more} ", at + 1),
             (all, false) => format!("{}{more} ", count(all, "hit")),
         }
-    }
-}
-
-fn draw_help(frame: &mut Frame<'_>, area: Rect, theme: &Theme) {
-    for ((keys, words), place) in HELP.iter().zip(area.rows()) {
-        let gap = " ".repeat(16_usize.saturating_sub(width(keys)));
-        let line = Line::from(vec![
-            Span::styled(format!("  {keys}{gap}  "), theme.accent),
-            Span::raw(*words),
-        ]);
-        frame.render_widget(line, place);
     }
 }
