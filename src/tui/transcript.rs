@@ -91,8 +91,9 @@ pub struct Transcript {
     view: View,
     /// Lines to move by when it is drawn next; negative is back.
     steps: isize,
-    /// The last block and its height when the view left the end.
-    left_at: (i64, usize),
+    /// The last block and its height when the view left the end. A height holds for one look only;
+    /// without one, all of the block was there.
+    left_at: (i64, Option<(u64, usize)>),
     /// Whether the view is so near the beginning that older entries are needed.
     near_top: bool,
     /// The same for the end of what is held.

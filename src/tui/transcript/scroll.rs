@@ -163,14 +163,25 @@ impl Transcript {
     fn new_lines(&mut self, look: Look<'_>) -> usize {
         let (seq, height) = self.left_at;
         let Some(place) = self.place_of(seq) else { return 0 };
-        let lines: usize = (place..self.len()).map(|place| self.height(place, look)).sum();
-        lines.saturating_sub(height)
+        let last = self.height(place, look);
+        let seen = match height {
+            Some((stamp, height)) if stamp == self.look => height,
+            _ => {
+                self.left_at = (seq, Some((self.look, last)));
+                last
+            }
+        };
+        let after: usize = (place + 1..self.len()).map(|place| self.height(place, look)).sum();
+        (last + after).saturating_sub(seen)
     }
 
     /// Notes where the end was when the view left it.
     pub(super) fn leave_end(&mut self) {
         let last = self.len().checked_sub(1).and_then(|place| self.block(place));
-        self.left_at = last.map_or((0, 0), |block| (block.seq, block.height()));
+        let stamp = self.look;
+        self.left_at = last.map_or((0, None), |block| {
+            (block.seq, (block.look == Some(stamp)).then(|| (stamp, block.height())))
+        });
     }
 
     /// The lines of what is seen.

@@ -131,6 +131,26 @@ fn u1_scrolled_up_nothing_jumps_and_new_lines_are_counted() {
     assert!(stage.draw(60, 20).contains("  more"));
 }
 
+/// What wraps anew in another window, or was coloured since, is not new.
+#[test]
+fn u1_only_what_came_is_counted_as_new() {
+    let mut stage = Stage::worked();
+    stage.draw(100, 20);
+    stage.key(KeyCode::PageUp);
+    assert!(stage.draw(100, 20).contains("↓ more below"));
+    let narrow = stage.draw(40, 20);
+    assert!(narrow.contains("↓ more below"), "{narrow}");
+    stage.press(KeyCode::End, KeyModifiers::CONTROL);
+    stage.draw(40, 20);
+    let theme = Box::new(Theme::named("light", ColorDepth::True).unwrap());
+    stage.event(UiEvent::Theme(theme));
+    stage.press(KeyCode::Up, KeyModifiers::CONTROL);
+    let recoloured = stage.draw(40, 20);
+    assert!(recoloured.contains("↓ more below"), "{recoloured}");
+    stage.user("another");
+    assert!(stage.draw(40, 20).contains("↓ 2 new lines"));
+}
+
 #[test]
 fn b5_after_a_move_the_path_is_shown_and_the_text_comes_back() {
     let mut stage = Stage::worked();
