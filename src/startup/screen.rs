@@ -13,7 +13,7 @@ use crate::agent_session::command::{Delivery, SessionCommand};
 use crate::agent_session::queue::Prompt;
 use crate::ids::Stamper;
 use crate::settings::Settings;
-use crate::tui::cell::Welcome;
+use crate::tui::cell::{Hint, Welcome};
 use crate::tui::keymap::KeyMap;
 use crate::tui::outside::Outside;
 use crate::tui::outward::Manner;
@@ -66,15 +66,14 @@ pub(super) async fn show(
 }
 
 fn welcome() -> Welcome {
-    let hint = |typed: &str, help: &str| (typed.to_owned(), help.to_owned());
     Welcome {
         version: format!("regrow {}", env!("CARGO_PKG_VERSION")),
         corner: "/help".to_owned(),
         hints: vec![
-            hint("read README.md", "or say what you want done"),
-            hint("/tree", "goes back to any point and takes another way"),
-            hint("/compact", "shortens the history; nothing is lost"),
-            hint("/model", "chooses who answers"),
+            Hint::new("read README.md", "or say what you want", " done"),
+            Hint::new("/tree", "goes back to any point", " and takes another way"),
+            Hint::new("/compact", "shortens the history", "; nothing is lost"),
+            Hint::new("/model", "chooses who answers", ""),
         ],
         ..Welcome::default()
     }

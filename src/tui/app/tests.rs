@@ -20,6 +20,7 @@ use crate::session::describe::describe;
 use crate::session::entry::{EntryBody, SessionEntry};
 use crate::session::reader::Lines;
 use crate::session::tree::{LineSpan, SessionTree};
+use crate::tui::cell::Hint;
 use crate::tui::theme::ColorDepth;
 
 mod keys;
@@ -59,8 +60,8 @@ impl Stage {
             model: "offline (no model yet: /model)".into(),
             corner: "/help".into(),
             hints: vec![
-                ("read README.md".into(), "reads a file".into()),
-                ("/tree".into(), "goes back to any point and takes another way".into()),
+                Hint::new("read README.md", "reads a file", ""),
+                Hint::new("/tree", "goes back to any point", " and takes another way"),
             ],
         };
         let app = App::new(AppOptions {

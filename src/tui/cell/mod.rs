@@ -26,7 +26,7 @@ pub use shell::ShellCell;
 pub use summary::SummaryCell;
 pub use tool::{ToolCell, ToolState};
 pub use user::UserCell;
-pub use welcome::Welcome;
+pub use welcome::{Hint, Welcome};
 
 /// How much of a cell is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

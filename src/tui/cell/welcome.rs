@@ -17,8 +17,27 @@ pub struct Welcome {
     pub model: String,
     /// At the right edge.
     pub corner: String,
-    /// Things to try, for a fresh session: what to type, and what it does.
-    pub hints: Vec<(String, String)>,
+    /// Things to try, for a fresh session.
+    pub hints: Vec<Hint>,
+}
+
+/// Something to try.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// What to type.
+    pub typed: String,
+    /// What it does, in the few words for which there is room on every screen.
+    pub help: String,
+    /// What can be said besides, on the same line.
+    pub more: String,
+}
+
+impl Hint {
+    /// A hint of these words.
+    #[must_use]
+    pub fn new(typed: &str, help: &str, more: &str) -> Self {
+        Self { typed: typed.to_owned(), help: help.to_owned(), more: more.to_owned() }
+    }
 }
 
 impl Welcome {
@@ -40,14 +59,16 @@ impl Welcome {
         if !self.hints.is_empty() {
             lines.push(Line::default());
         }
-        let indent = self.hints.iter().map(|(typed, _)| width(typed)).max().unwrap_or(0) + 2;
-        for (typed, help) in &self.hints {
+        let indent = self.hints.iter().map(|hint| width(&hint.typed)).max().unwrap_or(0) + 2;
+        for Hint { typed, help, more } in &self.hints {
             let gap = " ".repeat(indent - width(typed));
             let margins = Margins {
                 first: vec![Span::styled(typed.clone(), look.theme.accent), Span::raw(gap)],
                 rest: vec![Span::raw(" ".repeat(indent))],
             };
-            let help = [Span::styled(help.as_str(), look.theme.dim)];
+            let full = format!("{help}{more}");
+            let fits = indent + width(&full) <= columns;
+            let help = [Span::styled(if fits { &full } else { help }, look.theme.dim)];
             lines.extend(wrap(&help, columns, &margins, Breaking::Words));
         }
         lines
