@@ -71,7 +71,7 @@ fn welcome() -> Welcome {
         corner: "/help".to_owned(),
         hints: vec![
             Hint::new("read README.md", "or say what you want", " done"),
-            Hint::new("/tree", "goes back to any point", " and takes another way"),
+            Hint::new("/tree", "to any earlier point", ", and another way from there"),
             Hint::new("/compact", "shortens the history", "; nothing is lost"),
             Hint::new("/model", "chooses who answers", ""),
         ],

@@ -13,6 +13,9 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Style};
 
+use super::clusters::Clusters;
+use super::text::columns;
+
 /// Longer addresses stay text.
 const LONGEST: usize = 2_000;
 
@@ -117,12 +120,23 @@ pub fn bare_addresses(text: &str) -> Vec<std::ops::Range<usize>> {
 pub struct LinkingBackend<W: Write> {
     inner: CrosstermBackend<W>,
     links: Option<Links>,
+    clusters: Clusters,
+}
+
+/// A mark without a letter would go onto the cell before, and what follows would stand in its place.
+fn keep_in_place(cell: &mut Cell) {
+    let symbol = cell.symbol();
+    let is_mark = |c: char| columns(c.encode_utf8(&mut [0; 4])) == 0;
+    if symbol.starts_with(is_mark) {
+        let rest = symbol.trim_start_matches(is_mark).to_owned();
+        cell.set_symbol(if rest.is_empty() { " " } else { &rest });
+    }
 }
 
 impl<W: Write> LinkingBackend<W> {
     /// Writes to `out`; without `links` all links are plain text.
-    pub const fn new(out: W, links: Option<Links>) -> Self {
-        Self { inner: CrosstermBackend::new(out), links }
+    pub fn new(out: W, links: Option<Links>) -> Self {
+        Self { inner: CrosstermBackend::new(out), links, clusters: Clusters::default() }
     }
 
     /// Draws cells of one link, or of none.
@@ -168,7 +182,10 @@ impl<W: Write> Backend for LinkingBackend<W> {
                 }
                 address = leads_to;
             }
+            keep_in_place(&mut cell);
+            let left = self.clusters.draw(x, y, cell.symbol());
             run.push((x, y, cell));
+            run.extend(left.map(|column| (column, y, Cell::EMPTY)));
         }
         self.draw_run(address.as_deref().filter(|_| !run.is_empty()), &run)
     }
@@ -190,6 +207,7 @@ impl<W: Write> Backend for LinkingBackend<W> {
     }
 
     fn clear(&mut self) -> io::Result<()> {
+        self.clusters = Clusters::default();
         self.inner.clear()
     }
 

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::text::{clip, clip_start, width};
+use super::text::{clip, clip_start, one_line, width};
 use super::theme::Theme;
 use crate::prompt::template::Template;
 use crate::slash;
@@ -30,9 +30,18 @@ pub enum Kind {
 #[derive(Debug, PartialEq, Eq)]
 struct Item {
     label: String,
+    /// The label as it can be drawn.
+    shown: String,
     help: String,
     /// Whether it can be run as it stands.
     complete: bool,
+}
+
+impl Item {
+    /// Names of files and of templates are anybody's text.
+    fn new(label: String, help: &str, complete: bool) -> Self {
+        Self { shown: one_line(&label), label, help: one_line(help), complete }
+    }
 }
 
 /// What choosing means.
@@ -71,10 +80,9 @@ impl Menu {
     pub fn commands(typed: &str, templates: &[Template]) -> Option<Self> {
         let mut items: Vec<Item> = slash::complete(typed)
             .into_iter()
-            .map(|command| Item {
-                label: command.name.to_owned(),
-                help: command.help.to_owned(),
-                complete: command.arguments.is_empty() || command.arguments.starts_with('['),
+            .map(|command| {
+                let complete = command.arguments.is_empty() || command.arguments.starts_with('[');
+                Item::new(command.name.to_owned(), command.help, complete)
             })
             .collect();
         items.extend(of_templates(typed, templates));
@@ -88,10 +96,7 @@ impl Menu {
     /// Files that match; `None` when there is none.
     #[must_use]
     pub fn files(typed: &str, files: Vec<String>) -> Option<Self> {
-        let items: Vec<Item> = files
-            .into_iter()
-            .map(|label| Item { label, help: String::new(), complete: false })
-            .collect();
+        let items: Vec<Item> = files.into_iter().map(|label| Item::new(label, "", false)).collect();
         (!items.is_empty()).then(|| Self {
             kind: Kind::Files(typed.to_owned()),
             items,
@@ -143,7 +148,7 @@ impl Menu {
     pub fn draw(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
         let first = (self.selected + 1).saturating_sub(MOST_ROWS);
         let names =
-            self.items.iter().map(|item| width(&item.label)).max().unwrap_or(0).min(columns / 2);
+            self.items.iter().map(|item| width(&item.shown)).max().unwrap_or(0).min(columns / 2);
         let sign = match self.kind {
             Kind::Commands(_) => "/",
             Kind::Files(_) => "@",
@@ -155,8 +160,12 @@ impl Menu {
                 let mark = if chosen { "› " } else { "  " };
                 let style = if chosen { theme.accent } else { theme.text };
                 let label = match item.help.as_str() {
-                    "" => clip_start(&item.label, columns.saturating_sub(5)).into_owned(),
-                    _ => format!("{:<names$}", item.label),
+                    "" => clip_start(&item.shown, columns.saturating_sub(5)).into_owned(),
+                    _ => {
+                        let name = clip(&item.shown, names);
+                        let gap = names.saturating_sub(width(&name));
+                        format!("{name}{}", " ".repeat(gap))
+                    }
                 };
                 let room = columns.saturating_sub(width(&label) + 7);
                 let help = clip(&item.help, room).into_owned();
@@ -180,11 +189,8 @@ fn of_templates(typed: &str, templates: &[Template]) -> Vec<Item> {
     let then = templates.iter().filter(|template| !begins(template) && contains(template));
     let item = |template: &Template| {
         let hint = &template.argument_hint;
-        Item {
-            label: template.name.clone(),
-            help: format!("{hint} {}", template.description).trim_start().to_owned(),
-            complete: hint.is_empty(),
-        }
+        let help = format!("{hint} {}", template.description);
+        Item::new(template.name.clone(), help.trim_start(), hint.is_empty())
     };
     first.chain(then).map(item).collect()
 }

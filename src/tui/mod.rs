@@ -20,6 +20,7 @@ pub mod amount;
 pub mod app;
 pub mod attachments;
 pub mod cell;
+mod clusters;
 pub mod colour;
 pub mod editor;
 pub mod effect;

@@ -23,9 +23,12 @@ use crate::session::tree::{LineSpan, SessionTree};
 use crate::tui::cell::Hint;
 use crate::tui::theme::ColorDepth;
 
+mod emulated;
 mod keys;
+mod nasty;
 mod screens;
 mod seeking;
+mod storm;
 
 /// Lines in memory; a span's offset is the number of the line.
 #[derive(Default)]
@@ -61,7 +64,7 @@ impl Stage {
             corner: "/help".into(),
             hints: vec![
                 Hint::new("read README.md", "reads a file", ""),
-                Hint::new("/tree", "goes back to any point", " and takes another way"),
+                Hint::new("/tree", "to any earlier point", ", and another way from there"),
             ],
         };
         let app = App::new(AppOptions {
