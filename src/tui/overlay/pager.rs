@@ -71,9 +71,9 @@ impl Overlay for Pager {
         self.top = match key.code {
             KeyCode::Esc | KeyCode::Char('q') | KeyCode::Enter => return Outcome::Close(Vec::new()),
             KeyCode::Up | KeyCode::Char('k') => self.top.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => self.top + 1,
+            KeyCode::Down | KeyCode::Char('j') => self.top.saturating_add(1),
             KeyCode::PageUp | KeyCode::Char('b') => self.top.saturating_sub(page),
-            KeyCode::PageDown | KeyCode::Char(' ') => self.top + page,
+            KeyCode::PageDown | KeyCode::Char(' ') => self.top.saturating_add(page),
             KeyCode::Home | KeyCode::Char('g') => 0,
             KeyCode::End | KeyCode::Char('G') => usize::MAX,
             _ => return Outcome::Ignored,
@@ -143,6 +143,8 @@ mod tests {
         assert_eq!(first_line(&mut pager, KeyCode::PageDown), "line 4");
         assert_eq!(first_line(&mut pager, KeyCode::End), "line 25");
         assert_eq!(first_line(&mut pager, KeyCode::Down), "line 25");
+        pager.key(KeyEvent::from(KeyCode::End));
+        assert_eq!(first_line(&mut pager, KeyCode::Down), "line 25", "both before it is drawn");
         assert_eq!(first_line(&mut pager, KeyCode::Home), "line 0");
         assert_eq!(pager.key(KeyEvent::from(KeyCode::Esc)), Outcome::Close(Vec::new()));
     }

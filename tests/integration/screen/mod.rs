@@ -3,6 +3,7 @@
 mod commands;
 mod fixture;
 mod keys;
+mod storm;
 mod table;
 mod terminal;
 mod tree_keys;

@@ -124,7 +124,8 @@ pub fn type_in(pty: &mut Pty, typed: &str) {
 }
 
 impl Then {
-    fn holds_on(&self, screen: &vt100::Screen) -> bool {
+    /// Whether a screen is so already.
+    pub fn holds_on(&self, screen: &vt100::Screen) -> bool {
         let (height, columns) = screen.size();
         let rows: Vec<String> = screen.rows(0, columns.get()).collect();
         match self {

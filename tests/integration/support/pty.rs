@@ -230,6 +230,23 @@ impl Pty {
         emulator.bytes.windows(sequence.len()).filter(|w| *w == sequence.as_bytes()).count()
     }
 
+    /// Waits until the program has written nothing for a moment; for no longer than that many moments.
+    pub fn until_quiet(&self, moment: Duration, most: u32) {
+        let mut emulator = self.emulator.0.lock().unwrap();
+        for _ in 0..most {
+            let before = emulator.bytes.len();
+            emulator = self.emulator.1.wait_timeout(emulator, moment).unwrap().0;
+            if emulator.bytes.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Looks at the screen as it is now.
+    pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.emulator.0.lock().unwrap().parser.screen())
+    }
+
     /// The screen now.
     pub fn screen(&self) -> String {
         self.emulator.0.lock().unwrap().parser.screen().contents()

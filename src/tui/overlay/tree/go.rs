@@ -193,9 +193,11 @@ impl TreeOverlay {
         let top = &mut comparison.top;
         match action {
             Some(TreeAction::Up) => *top = top.saturating_sub(1),
-            Some(TreeAction::Down) => *top += 1,
+            Some(TreeAction::Down) => *top = top.saturating_add(1),
             Some(TreeAction::PageUp) => *top = top.saturating_sub(page),
-            Some(TreeAction::PageDown | TreeAction::ToggleFold) => *top += page,
+            Some(TreeAction::PageDown | TreeAction::ToggleFold) => {
+                *top = top.saturating_add(page);
+            }
             Some(TreeAction::First) => *top = 0,
             Some(TreeAction::Last) => *top = usize::MAX,
             Some(TreeAction::Back | TreeAction::Enter | TreeAction::Compare) => {
