@@ -73,6 +73,8 @@ pub struct App {
     pub(super) queue: Queue,
     welcome: Welcome,
     pub(super) reader: Option<SessionReader>,
+    /// Branches that the session had when it was opened.
+    branches: usize,
     /// How `/tree` asks about summaries (B8).
     branch_summary: BranchSummarySettings,
     /// The time of day, for ages.
@@ -137,6 +139,7 @@ impl App {
             queue: Queue::default(),
             welcome: options.welcome,
             reader: None,
+            branches: 0,
             branch_summary: BranchSummarySettings::default(),
             clock: Timestamp::default,
             travelling: None,
@@ -389,6 +392,9 @@ impl App {
         }
         if !self.transcript.is_empty() {
             welcome.hints.clear();
+        }
+        if self.branches > 0 {
+            welcome.corner = format!("{}   /tree {} branches", welcome.corner, self.branches);
         }
         self.transcript.set_welcome(welcome);
     }

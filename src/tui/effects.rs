@@ -13,6 +13,7 @@ use super::colour::Colourer;
 use super::effect::UiEffect;
 use super::event::UiEvent;
 use super::files::FileFinder;
+use super::git;
 use super::highlight::CodeJob;
 use super::outside::{OpenSession, Outside};
 use super::overlay::tree::search::search_bodies;
@@ -133,7 +134,7 @@ impl Effects {
             UiEffect::FindFiles { cwd, query } => self.find_files(cwd, query),
             UiEffect::Colour(jobs) => self.colour(jobs),
             UiEffect::ReadBranch(folder) => {
-                self.report(move || Some(UiEvent::Branch(branch_of(&folder))));
+                self.report(move || Some(UiEvent::Branch(git::shown(&folder))));
             }
             UiEffect::Remember(text) => self.remember(text),
             UiEffect::ListModels(wanted) => {
@@ -316,24 +317,6 @@ impl Effects {
     fn copy_natively(&self, _text: String) {}
 }
 
-/// The branch that a folder is on: what `.git/HEAD` says, here or in a folder above.
-fn branch_of(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().map(|above| above.join(".git")).find(|git| git.exists())?;
-    let git = if git.is_dir() {
-        git
-    } else {
-        // A worktree or a submodule: a file that says where.
-        let text = std::fs::read_to_string(&git).ok()?;
-        git.parent()?.join(text.strip_prefix("gitdir:")?.trim())
-    };
-    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
-    let head = head.trim();
-    Some(match head.strip_prefix("ref: refs/heads/") {
-        Some(branch) => branch.to_owned(),
-        None => head.get(..8)?.to_owned(),
-    })
-}
-
 /// Adds a text to the file of what was sent, one JSON string a line, for the person's eyes only.
 fn append_history(file: &Path, text: &str) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -423,22 +406,5 @@ mod tests {
         append_history(&file, "two").unwrap();
         append_history(&file, "three").unwrap();
         assert_eq!(read_history(&file, 9), ["one", "two", "three"]);
-    }
-
-    #[test]
-    fn u1_the_branch_is_found_from_below_and_in_worktrees() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        write("repo/.git/HEAD", "ref: refs/heads/feature/x\n");
-        write("repo/src/a", "");
-        write("tree/.git", "gitdir: ../repo/.git/worktrees/tree\n");
-        write("repo/.git/worktrees/tree/HEAD", "0123456789abcdef\n");
-        let branch = |path: &str| branch_of(&folder.path().join(path));
-        assert_eq!(branch("repo/src").as_deref(), Some("feature/x"));
-        assert_eq!(branch("tree").as_deref(), Some("01234567"));
     }
 }

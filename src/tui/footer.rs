@@ -40,23 +40,48 @@ impl Footer {
     #[must_use]
     pub fn draw(&self, columns: usize, theme: &Theme) -> Line<'static> {
         let room = columns.saturating_sub(2);
-        for detail in [Detail::Full, Detail::NoAdvice, Detail::NoBar, Detail::Least] {
+        let gauge = self.right(Detail::Least, theme);
+        for detail in [Detail::Full, Detail::NoAdvice, Detail::NoBar] {
             let right = self.right(detail, theme);
             let taken: usize = right.iter().map(|span| width(&span.content)).sum();
             let left_room = room.saturating_sub(taken + 2);
             let left = self.left(detail, left_room);
             let used = width(&left);
-            if detail != Detail::Least && used > left_room {
+            if used > left_room {
                 continue;
             }
-            let left = clip(&left, left_room).into_owned();
             let gap = room.saturating_sub(width(&left) + taken);
             let mut spans = vec![Span::raw(" "), Span::styled(left, theme.dim)];
             spans.push(Span::raw(" ".repeat(gap)));
             spans.extend(right);
             return Line::from(spans);
         }
-        Line::default()
+        self.least(gauge, room, theme)
+    }
+
+    /// `38% · sonnet-5 · $0.41`
+    fn least(&self, gauge: Vec<Span<'static>>, room: usize, theme: &Theme) -> Line<'static> {
+        let cost = money(self.gauge.cost);
+        let taken = if cost.is_empty() { 0 } else { width(&cost) + 3 };
+        let mut spans = vec![Span::raw(" ")];
+        let mut used = 0;
+        spans.extend(gauge.into_iter().inspect(|span| used += width(&span.content)));
+        let model = self.model.as_ref().map(|model| short_model(&model.id, Detail::Least));
+        let read_only = self.read_only.then(|| "read only".to_owned());
+        for part in [read_only, model].into_iter().flatten() {
+            let separator = if used > 0 { " · " } else { "" };
+            let left = room.saturating_sub(used + taken + width(separator));
+            if left >= 2 {
+                let part = format!("{separator}{}", clip(&part, left));
+                used += width(&part);
+                spans.push(Span::styled(part, theme.dim));
+            }
+        }
+        if !cost.is_empty() {
+            let separator = if used > 0 { " · " } else { "" };
+            spans.push(Span::styled(format!("{separator}{cost}"), theme.dim));
+        }
+        Line::from(spans)
     }
 
     fn left(&self, detail: Detail, room: usize) -> String {
@@ -69,9 +94,6 @@ impl Footer {
             None => one_line(&self.cwd),
         };
         let read_only = self.read_only.then(|| "read only".to_owned());
-        if detail == Detail::Least {
-            return [read_only, model].into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        }
         let rest: Vec<String> = [self.name.as_deref().map(one_line), read_only, model, thinking]
             .into_iter()
             .flatten()
@@ -107,7 +129,7 @@ impl Footer {
             }
         }
         let cost = money(cost);
-        if !cost.is_empty() {
+        if !cost.is_empty() && detail != Detail::Least {
             let separator = if spans.is_empty() { "" } else { " · " };
             spans.push(Span::styled(format!("{separator}{cost}"), theme.dim));
         }
@@ -213,7 +235,8 @@ mod tests {
             80,
             " …/shop main · auth-refactor · claude-sonnet-5 · high  ctx ▰▰▰▰▱▱▱▱ 38% · $0.41",
         );
-        check(&footer, 40, " sonnet-5                   38% · $0.41");
+        check(&footer, 40, " 38% · sonnet-5 · $0.41");
+        check(&footer, 20, " 38% · son… · $0.41");
     }
 
     #[test]
@@ -221,7 +244,7 @@ mod tests {
         let mut footer = footer();
         footer.gauge.estimated = true;
         footer.gauge.tokens = 170_000;
-        check(&footer, 40, " sonnet-5                  ~85% · $0.41");
+        check(&footer, 40, " ~85% · sonnet-5 · $0.41");
         assert_eq!(footer.gauge_style(&Theme::dark()), Theme::dark().warning);
     }
 

@@ -28,6 +28,7 @@ pub mod effects;
 pub mod event;
 pub mod files;
 pub mod footer;
+mod git;
 pub mod highlight;
 mod input;
 pub mod keymap;

@@ -88,6 +88,35 @@ pub fn clip_start(text: &str, columns: usize) -> Cow<'_, str> {
     }
 }
 
+/// Words joined by ` · `, as many from the beginning as fit; of a single one, what fits.
+#[must_use]
+pub fn first_parts(text: &str, columns: usize) -> Cow<'_, str> {
+    let mut text = text;
+    while width(text) > columns
+        && let Some((before, _)) = text.rsplit_once(" · ")
+    {
+        text = before;
+    }
+    clip(text, columns)
+}
+
+/// Hints joined by ` · `, the most important first and how to get out last: those before the last go
+/// first, where there is little room.
+#[must_use]
+pub fn hints(text: &str, columns: usize) -> Cow<'_, str> {
+    let Some((before, last)) = text.rsplit_once(" · ").filter(|_| width(text) > columns) else {
+        return clip(text, columns);
+    };
+    let mut before = before;
+    while width(before) + width(last) + 3 > columns {
+        match before.rsplit_once(" · ") {
+            Some((shorter, _)) => before = shorter,
+            None => return clip(last, columns),
+        }
+    }
+    Cow::Owned(format!("{before} · {last}"))
+}
+
 /// Makes any text safe to draw: escape sequences and control characters go, carriage returns and
 /// backspaces do what a terminal would, tabs become blanks, and emoji are taken apart into
 /// characters on whose width all terminals agree. Line feeds stay.
@@ -280,6 +309,19 @@ mod tests {
     fn check(raw: &str, shown: &str) {
         assert_eq!(sanitize(raw), shown, "{raw:?}");
         assert_eq!(sanitize(shown), shown, "showing twice changes nothing");
+    }
+
+    #[test]
+    fn u7_what_does_not_fit_goes_in_whole_parts() {
+        let facts = "no key · 1M · $10 in $50 out";
+        assert_eq!(first_parts(facts, 40), facts);
+        assert_eq!(first_parts(facts, 20), "no key · 1M");
+        assert_eq!(first_parts(facts, 4), "no …");
+        let keys = "type to narrow · enter choose · esc close";
+        assert_eq!(hints(keys, 41), keys);
+        assert_eq!(hints(keys, 40), "type to narrow · esc close");
+        assert_eq!(hints(keys, 20), "esc close");
+        assert_eq!(hints("one only", 5), "one …");
     }
 
     #[test]

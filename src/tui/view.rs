@@ -12,7 +12,7 @@ use ratatui::widgets::Clear;
 use super::app::App;
 use super::editor::layout::Layout;
 use super::overlay::tree::paint::moment;
-use super::text::{clip, one_line, width};
+use super::text::{clip, first_parts, one_line, width};
 
 /// Below this size a line says that the window is too small.
 const SMALLEST: (u16, u16) = (30, 8);
@@ -144,9 +144,12 @@ fn queue_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     for (when, text) in all.iter().take(MOST_QUEUED) {
         let first = one_line(text.trim_start().lines().next().unwrap_or_default());
         let key = app.keymap.key_name(super::action::Action::TakeQueue);
-        let hint = if lines.is_empty() { format!(" · {key} edits") } else { String::new() };
         let head = format!("  ↳ {when}: ");
-        let room = columns.saturating_sub(width(&head) + width(&hint) + 2);
+        let room = columns.saturating_sub(width(&head) + 2);
+        let hint = if lines.is_empty() { format!(" · {key} edits") } else { String::new() };
+        // The words of the person come first.
+        let hint = if room < width(&hint) + width(&first).min(24) { String::new() } else { hint };
+        let room = room - width(&hint);
         let text = format!("{head}{}{hint}", clip(&first, room));
         lines.push(Line::styled(text, app.theme.dim));
     }
@@ -169,7 +172,7 @@ fn hint_line(app: &App, columns: usize) -> Option<Line<'static>> {
     } else {
         return None;
     };
-    let hint = clip(hint, columns.saturating_sub(3)).into_owned();
+    let hint = first_parts(hint, columns.saturating_sub(3)).into_owned();
     Some(Line::styled(format!("  {hint}"), app.theme.dim))
 }
 

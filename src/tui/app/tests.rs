@@ -24,6 +24,7 @@ use crate::tui::cell::Hint;
 use crate::tui::theme::ColorDepth;
 
 mod emulated;
+mod gallery;
 mod keys;
 mod nasty;
 mod screens;
@@ -199,6 +200,12 @@ impl Stage {
     fn result(&mut self, id: &str, text: &str, details: serde_json::Value, is_error: bool) {
         self.message(Message::ToolResult(ToolResultMessage {
             tool_call_id: id.into(),
+            tool_name: match id {
+                "c1" => "read",
+                "c2" => "edit",
+                _ => "bash",
+            }
+            .into(),
             content: Content::from_text(text),
             details: Some(details),
             is_error,

@@ -53,7 +53,11 @@ impl Welcome {
         }
         left.push(Span::styled(format!(" · {model}"), look.theme.dim));
         let used: usize = left.iter().map(|span| width(&span.content)).sum();
-        let corner = if used + width(&self.corner) + 2 <= columns { &self.corner } else { "" };
+        // Where there is no room for all of the corner, what was said last, else what was said first.
+        let (first, last) = self.corner.split_once("   ").unwrap_or_default();
+        let corners = [self.corner.as_str(), last, first];
+        let fits = |corner: &&str| used + width(corner) + 2 <= columns;
+        let corner = corners.into_iter().find(fits).unwrap_or_default();
         let corner = Span::styled(corner.to_owned(), look.theme.dim);
         let mut lines = vec![with_right_edge(left, corner, columns)];
         if !self.hints.is_empty() {

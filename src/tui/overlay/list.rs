@@ -13,7 +13,7 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::input::{Input, Lines, Typed};
-use crate::tui::text::{clip, sanitize, width};
+use crate::tui::text::{clip, first_parts, sanitize, width};
 use crate::tui::theme::Theme;
 
 /// Rows have their second line from this height on.
@@ -238,7 +238,10 @@ impl<T> FuzzyList<T> {
     fn draw_row(&mut self, frame: &mut Frame<'_>, area: Rect, number: usize, theme: &Theme) {
         let item = &self.items[self.shown[number]];
         let columns = usize::from(area.width);
-        let right = clip(&item.row.right, columns / 2);
+        // What it is called matters more than what is said about it; a bit of that always stands.
+        let first = item.row.right.split(" · ").next().map_or(0, width).min(columns / 2);
+        let left_over = columns.saturating_sub(width(&item.row.text) + 4);
+        let right = first_parts(&item.row.right, left_over.max(first));
         let room = columns.saturating_sub(width(&right) + 4);
         let text = clip(&item.row.text, room);
         let (mark, style) = match item.row.weight {

@@ -13,7 +13,7 @@ use crate::provider::model::{Model, Price};
 use crate::session::tree::ModelRef;
 use crate::tui::amount::tokens;
 use crate::tui::effect::UiEffect;
-use crate::tui::text::clip;
+use crate::tui::text::{first_parts, hints};
 use crate::tui::theme::Theme;
 
 /// A model that can be chosen.
@@ -117,8 +117,9 @@ impl Overlay for ModelPicker {
         let (shown, all) = self.list.counts();
         let title = format!(" Model · {shown} of {all} · prices per million tokens");
         let columns = usize::from(area.width);
-        frame.render_widget(Line::styled(clip(&title, columns).into_owned(), theme.heading), head);
-        let hint = clip("type to narrow · enter choose · esc close", columns.saturating_sub(1));
+        let title = Line::styled(first_parts(&title, columns).into_owned(), theme.heading);
+        frame.render_widget(title, head);
+        let hint = hints("type to narrow · enter choose · esc close", columns.saturating_sub(1));
         frame.render_widget(Line::styled(format!(" {hint}"), theme.dim), foot);
         Some(self.list.draw(frame, list, theme))
     }

@@ -9,7 +9,7 @@ use ratatui::widgets::Clear;
 use super::{Outcome, Overlay};
 use crate::tui::highlight::Highlights;
 use crate::tui::markdown::{Page, render};
-use crate::tui::text::{clip, sanitize};
+use crate::tui::text::{clip, sanitize, width};
 use crate::tui::theme::Theme;
 use crate::tui::wrap::{Breaking, Margins, wrap};
 
@@ -18,8 +18,46 @@ use crate::tui::wrap::{Breaking, Margins, wrap};
 pub enum Document {
     /// Markdown.
     Markdown(String),
-    /// Lines that are drawn as they are, wrapped where they are too long.
-    Lines(Vec<Line<'static>>),
+    /// Lines and pairs, wrapped where they are too long.
+    Parts(Vec<Part>),
+}
+
+/// A part of a document.
+#[derive(Debug, Clone)]
+pub enum Part {
+    /// Drawn as it is.
+    Line(Line<'static>),
+    /// What is typed or pressed, and beside it, or below where there is no room, what it does.
+    Pair(String, String),
+}
+
+/// Columns of the left side of a pair, and the screen that has room for them.
+const LEFT: [(usize, usize); 2] = [(72, 32), (56, 24)];
+
+/// Columns before what a pair does, where it stands below.
+const BELOW: usize = 6;
+
+impl Part {
+    fn lines(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let (left, right) = match self {
+            Self::Line(line) => {
+                return wrap(&line.spans, columns, &Margins::default(), Breaking::Words);
+            }
+            Self::Pair(left, right) => {
+                (Span::styled(format!("  {left}"), theme.accent), [Span::raw(right.clone())])
+            }
+        };
+        let blank = |columns: usize| Span::raw(" ".repeat(columns));
+        let Some((_, taken)) = LEFT.iter().find(|(room, _)| columns >= *room) else {
+            let mut lines = wrap(&[left], columns, &Margins::default(), Breaking::Words);
+            let margins = Margins { first: vec![blank(BELOW)], rest: vec![blank(BELOW)] };
+            lines.extend(wrap(&right, columns, &margins, Breaking::Words));
+            return lines;
+        };
+        let gap = taken.saturating_sub(width(&left.content)).max(2);
+        let margins = Margins { first: vec![left, blank(gap)], rest: vec![blank(*taken)] };
+        wrap(&right, columns, &margins, Breaking::Words)
+    }
 }
 
 /// See the module.
@@ -51,10 +89,9 @@ impl Pager {
                 let page = Page { theme, width: columns, highlights: &highlights };
                 render(&sanitize(text), page)
             }
-            Document::Lines(lines) => lines
-                .iter()
-                .flat_map(|line| wrap(&line.spans, columns, &Margins::default(), Breaking::Words))
-                .collect(),
+            Document::Parts(parts) => {
+                parts.iter().flat_map(|part| part.lines(columns, theme)).collect()
+            }
         };
         let count = lines.len();
         self.drawn = Some((columns, lines));
@@ -126,8 +163,8 @@ mod tests {
 
     #[test]
     fn u1_a_pager_scrolls_and_stops_at_its_ends() {
-        let lines = (0..30).map(|number| Line::raw(format!("line {number}"))).collect();
-        let mut pager = Pager::new("title", Document::Lines(lines));
+        let lines = (0..30).map(|number| Part::Line(Line::raw(format!("line {number}")))).collect();
+        let mut pager = Pager::new("title", Document::Parts(lines));
         let mut terminal = Terminal::new(TestBackend::new(30, 7)).unwrap();
         let mut first_line = |pager: &mut Pager, code: KeyCode| {
             pager.key(KeyEvent::new(code, KeyModifiers::NONE));

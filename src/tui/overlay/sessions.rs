@@ -16,7 +16,7 @@ use crate::ids::Timestamp;
 use crate::session::listing::ListedSession;
 use crate::tui::effect::UiEffect;
 use crate::tui::footer::short_path;
-use crate::tui::text::clip;
+use crate::tui::text::{first_parts, hints};
 use crate::tui::theme::Theme;
 
 /// See the module.
@@ -177,7 +177,10 @@ impl Overlay for SessionPicker {
         };
         let (shown, all) = self.list.counts();
         let title = format!(" Sessions · {where_from} · {shown} of {all}");
-        frame.render_widget(Line::styled(clip(&title, columns).into_owned(), theme.heading), head);
+        frame.render_widget(
+            Line::styled(first_parts(&title, columns).into_owned(), theme.heading),
+            head,
+        );
         let (words, style) = match (&self.deleting, &self.hint) {
             (Some(_), _) => {
                 ("move this session to the trash?  y yes · any other key no", theme.warning)
@@ -190,7 +193,7 @@ impl Overlay for SessionPicker {
                 ("enter open · tab all projects · ctrl+d delete · esc close", theme.dim)
             }
         };
-        let words = clip(words, columns.saturating_sub(1));
+        let words = hints(words, columns.saturating_sub(1));
         frame.render_widget(Line::styled(format!(" {words}"), style), foot);
         Some(self.list.draw(frame, list, theme))
     }

@@ -22,7 +22,7 @@ use crate::settings::origin::Origin;
 use crate::settings::resolve::Shown;
 use crate::settings::schema::{Key, Leaf, leaves};
 use crate::tui::effect::UiEffect;
-use crate::tui::text::{clip, one_line};
+use crate::tui::text::{clip, first_parts, hints, one_line};
 use crate::tui::theme::Theme;
 
 /// The settings in force, and where a change would go.
@@ -172,7 +172,7 @@ impl SettingsOverlay {
             }
             (None, Doing::Waiting) => ("saving…".to_owned(), theme.dim),
         };
-        Line::styled(clip(&format!(" {words}"), columns).into_owned(), style)
+        Line::styled(format!(" {}", hints(&words, columns.saturating_sub(1))), style)
     }
 }
 
@@ -375,7 +375,7 @@ impl Overlay for SettingsOverlay {
             Constraint::Length(1),
         ])
         .areas(area);
-        let title = clip(&self.title(), columns).into_owned();
+        let title = first_parts(&self.title(), columns).into_owned();
         frame.render_widget(Line::styled(title, theme.heading), head);
         let caret = self.list.draw(frame, list, theme);
         for (line, place) in self.about(columns, theme).into_iter().zip(about.rows()) {

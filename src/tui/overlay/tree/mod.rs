@@ -20,7 +20,7 @@ use crate::agent_session::event::{ActivityKind, SessionEvent};
 use crate::ids::{EntryId, Timestamp};
 use crate::session::entry::SessionEntry;
 use crate::session::reader::SessionReader;
-use crate::session::tree::NodeIndex;
+use crate::session::tree::{NodeIndex, SessionTree};
 use crate::settings::BranchSummarySettings;
 use crate::tui::action::TreeAction;
 use crate::tui::effect::{BodyHits, UiEffect};
@@ -124,6 +124,16 @@ struct Seen {
     widget: TreeState<u32>,
     /// The row whose preview was drawn.
     previewed: Option<NodeIndex>,
+}
+
+/// How many branches the tree would show.
+#[must_use]
+pub fn branches_of(tree: &SessionTree) -> usize {
+    let has_fork = tree.is_fork(None) || tree.nodes().any(|(index, _)| tree.is_fork(Some(index)));
+    if !has_fork {
+        return 0;
+    }
+    Rows::new(tree, &Outline::new(tree), Filter::Default, &Folds::new()).branches()
 }
 
 impl TreeOverlay {

@@ -156,6 +156,7 @@ fn entry_facts(index: NodeIndex, source: Source<'_>) -> String {
         facts.push(answer.model.id.to_string());
     }
     facts.push(node.id.to_string());
+    facts.retain(|fact| !fact.is_empty());
     if let Some(label) = source.tree.label(index) {
         facts.push(format!("[{}]", sanitize(label)));
     }

@@ -18,7 +18,7 @@ use crate::session::tree::{NodeIndex, NodeKind};
 use crate::tui::action::TreeAction;
 use crate::tui::amount::count;
 use crate::tui::overlay::input::Input;
-use crate::tui::text::{clip, sanitize, width};
+use crate::tui::text::{clip, first_parts, sanitize, width};
 use crate::tui::theme::Theme;
 
 /// The preview stands beside the rows from this width on.
@@ -247,7 +247,7 @@ impl TreeOverlay {
     fn draw_head(&self, frame: &mut Frame<'_>, area: Rect, theme: &Theme) {
         let (title, keys) = self.head_words();
         let columns = usize::from(area.width);
-        let title = clip(&title, columns.saturating_sub(2)).into_owned();
+        let title = first_parts(&title, columns.saturating_sub(2)).into_owned();
         let room = columns.saturating_sub(width(&title) + 4);
         frame.render_widget(Line::styled(format!(" {title}"), theme.heading), area);
         if let Some(keys) = keys.into_iter().find(|keys| width(keys) <= room) {
