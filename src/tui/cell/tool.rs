@@ -111,6 +111,10 @@ impl ToolCell {
 
     /// Output while it runs.
     pub fn progress(&mut self, text: &str) {
+        // What was still on its way when the result came belongs to it already.
+        if matches!(self.state, ToolState::Done | ToolState::Failed) {
+            return;
+        }
         // Kept raw: a progress bar goes back over what it wrote in an earlier piece.
         self.output.push_str(text);
         if self.output.len() > MOST_LIVE {
@@ -178,7 +182,7 @@ impl ToolCell {
         let subject = match (self.name.as_str(), path) {
             ("read", Some(path)) => match (number("offset"), number("limit")) {
                 (Some(offset), Some(limit)) => {
-                    format!("{path}:{offset}-{}", offset + limit.max(1) - 1)
+                    format!("{path}:{offset}-{}", offset.saturating_add(limit.max(1) - 1))
                 }
                 (Some(offset), None) => format!("{path}:{offset}-"),
                 _ => path,
@@ -449,6 +453,8 @@ mod tests {
         assert_eq!(lines[0], "✗ bash   cargo test         exit 101");
         assert_eq!(lines[1], "    line 23");
         assert_eq!(lines[9], "    … 22 lines above · ctrl+o");
+        cell.progress("late\u{1b}[2J");
+        assert_eq!(draw(&cell, 40, Detail::Short), lines, "the result has it already");
     }
 
     #[test]

@@ -105,3 +105,23 @@ fn u7_the_end_of_a_question_reaches_a_person_who_looks_elsewhere() {
     pty.until_written("\u{1b}]9;bash waits for your answer · shop\u{1b}\\");
     pty.until_written("\u{1b}]2;? shop · regrow\u{1b}\\");
 }
+
+/// SCREEN: where one is, at a glance: the branch with its changes, and that there are other ways.
+#[test]
+fn u1_the_footer_marks_changes_and_the_greeting_names_branches() {
+    let home = Home::new();
+    let git = std::process::Command::new("git")
+        .args(["init", "-q", "-b", "trunk"])
+        .current_dir(home.project())
+        .status();
+    let mut pty = Pty::start(home.command(&["--tour"]), 160, 40);
+    pty.until_shows("ctx");
+    if git.is_ok_and(|status| status.success()) {
+        // The README was never committed.
+        pty.until_shows("shop trunk*");
+    }
+    pty.send("\u{1b}[1;5H");
+    pty.until_shows("/help   /tree 3 branches");
+    pty.send("/quit\r");
+    assert_eq!(pty.wait(), 0);
+}

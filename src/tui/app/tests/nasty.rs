@@ -73,7 +73,7 @@ fn nasty_session(text: &str) -> Stage {
 }
 
 fn scroll_through(stage: &mut Stage, screen: &mut Emulated) {
-    for _ in 0..12 {
+    for _ in 0..8 {
         stage.key(KeyCode::PageUp);
         screen.check(stage);
     }
@@ -191,23 +191,26 @@ fn f84_nasty_names_in_lists_and_questions() {
         stage.write("@a");
         let files = texts().map(ToOwned::to_owned).collect();
         stage.event(UiEvent::Files { query: "a".into(), files });
-        for _ in texts() {
+        for _ in 0..=texts().count() / 2 {
             screen.check(&mut stage);
+            stage.key(KeyCode::Down);
             stage.key(KeyCode::Down);
         }
         stage.key(KeyCode::Esc);
         stage.ctrl('u');
         let sessions = texts().map(super::storm::listed).collect();
         stage.event(UiEvent::Sessions { search: None, sessions });
-        for _ in texts() {
+        for _ in 0..=texts().count() / 2 {
             screen.check(&mut stage);
+            stage.key(KeyCode::Down);
             stage.key(KeyCode::Down);
         }
         stage.key(KeyCode::Esc);
         let models = texts().map(|text| (Model { id: text.into(), ..model() }, true)).collect();
         stage.event(UiEvent::Models { wanted: None, models });
-        for _ in texts() {
+        for _ in 0..=texts().count() / 2 {
             screen.check(&mut stage);
+            stage.key(KeyCode::Down);
             stage.key(KeyCode::Down);
         }
         stage.key(KeyCode::Esc);

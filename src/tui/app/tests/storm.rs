@@ -270,8 +270,14 @@ pub(super) fn branch_summary(text: &str) -> crate::session::entry::BranchSummary
     }
 }
 
+/// How many storms; `REGROW_STORM_CASES` asks for more.
+fn cases() -> u32 {
+    let wanted = std::env::var("REGROW_STORM_CASES").ok();
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(32)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn f99_storms_leave_the_screen_as_if_drawn_from_scratch(
