@@ -13,7 +13,7 @@ use super::{Outcome, Overlay};
 use crate::provider::secret::Secret;
 use crate::tui::effect::UiEffect;
 use crate::tui::outside::ProviderKey;
-use crate::tui::text::{clip, width};
+use crate::tui::text::{first_parts, hints, width};
 use crate::tui::theme::Theme;
 
 /// See the module.
@@ -126,9 +126,12 @@ impl Overlay for LoginOverlay {
             ),
             None => (" Login · whose key?".to_owned(), "type to narrow · enter choose · esc close"),
         };
-        frame.render_widget(Line::styled(clip(&title, columns).into_owned(), theme.heading), head);
+        frame.render_widget(
+            Line::styled(first_parts(&title, columns).into_owned(), theme.heading),
+            head,
+        );
         let style = if self.hint.is_some() { theme.warning } else { theme.dim };
-        let hint = clip(self.hint.as_deref().unwrap_or(help), columns.saturating_sub(1));
+        let hint = hints(self.hint.as_deref().unwrap_or(help), columns.saturating_sub(1));
         frame.render_widget(Line::styled(format!(" {hint}"), style), foot);
         let Some((provider, input)) = &self.typing else {
             return Some(self.list.draw(frame, body, theme));

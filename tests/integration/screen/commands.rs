@@ -10,7 +10,7 @@ use crate::support::pty::{Home, Pty};
 /// is typed to be rid of it.
 type Row = (&'static str, &'static str, &'static str, Then, &'static str);
 
-use Then::{Files, Gone, Left, Session, Shows, Text, Top};
+use Then::{Files, Gone, Left, Session, Shows, Top};
 
 /// On the tour, in one start.
 #[rustfmt::skip]
@@ -31,7 +31,7 @@ const ROWS: &[Row] = &[
     ("copy", "", "", Shows("copied"), ""),
     ("export", "", " md notes.md", Shows("notes.md"), ""),
     ("reload", "", "", Shows("read again"), ""),
-    ("login", "", "", Text(&["|"]), ""),
+    ("login", "", "", Shows("Login ·"), "<esc>"),
     ("unprune", "", "", Shows("session is pruned"), ""),
     ("compact", "", " --dry-run", Shows("would summarise"), ""),
     ("compact", "", "", Shows("compacted"), ""),

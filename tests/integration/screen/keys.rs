@@ -44,6 +44,8 @@ const WRITING: &[Row] = &[
     (Action::Yank, "one two<ctrl+w>", "", Text(&["one two|"]), "<ctrl+c>"),
     (Action::Undo, "one two<ctrl+w>", "", Text(&["one two|"]), "<ctrl+c>"),
     (Action::Redo, "one two<ctrl+w><ctrl+_>", "", Text(&["one |"]), "<ctrl+c>"),
+    // These terminals have no desktop, so there is a word on it.
+    (Action::PasteClipboard, "", "", Shows("clipboard"), ""),
     // Ctrl+D deletes where there is something to delete.
     (Action::Quit, "abc<home>", "", Text(&["|bc"]), "<ctrl+c>"),
 ];
