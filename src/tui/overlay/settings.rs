@@ -200,8 +200,8 @@ fn rows(sheet: &SettingsSheet) -> Vec<(Setting, Row)> {
 
 /// The value of a key and who set it.
 fn in_force(key: &Key, shown: &[Shown]) -> (Option<Value>, Origin) {
-    let parts = shown.iter().filter(|shown| shown.key.names().starts_with(key.names()));
-    let origin = parts.last().map_or(Origin::BuiltIn, |shown| shown.origin.clone());
+    let mut parts = shown.iter().filter(|shown| shown.key.names().starts_with(key.names()));
+    let origin = parts.next_back().map_or(Origin::BuiltIn, |shown| shown.origin.clone());
     (joined(key, shown.iter().map(|shown| (&shown.key, shown.value.as_ref()))), origin)
 }
 

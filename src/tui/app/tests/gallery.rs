@@ -135,7 +135,7 @@ fn u4_the_settings() {
         let merged = crate::settings::layers::Merged::of([]);
         let shown = crate::settings::resolve::show(&merged);
         let file = "/home/me/.config/regrow/settings.json".into();
-        stage.event(UiEvent::Settings(SettingsSheet { file, shown }));
+        stage.event(UiEvent::Settings(SettingsSheet { file, shown, own: Vec::new() }));
         stage
     });
 }

@@ -203,7 +203,7 @@ impl Stage {
                     let merged = crate::settings::layers::Merged::of([]);
                     let shown = crate::settings::resolve::show(&merged);
                     let file = "/home/me/settings.json".into();
-                    self.event(UiEvent::Settings(SettingsSheet { file, shown }));
+                    self.event(UiEvent::Settings(SettingsSheet { file, shown, own: Vec::new() }));
                 }
                 UiEffect::FindFiles { query, .. } => {
                     let files = PIECES.iter().map(|text| (*text).to_owned()).collect();
