@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent_session::command::{Navigation, SessionCommand, SummaryChoice, SwitchTo};
+use crate::agent_session::command::{SessionCommand, SwitchTo};
 use crate::export::{Format, Secrets};
 use crate::ids::EntryId;
 use crate::nearest::nearest;
@@ -28,8 +28,8 @@ pub struct SlashCommand {
 pub enum SlashAction {
     /// Something that the session does.
     Send(SessionCommand),
-    /// Show the tree.
-    OpenTree,
+    /// Show the tree; at an entry, if one is named.
+    OpenTree(Option<EntryId>),
     /// Show the sessions; the text narrows the list.
     OpenSessions(Option<String>),
     /// Name the leaf; `None` takes the name away.
@@ -124,15 +124,7 @@ pub static COMMANDS: &[SlashCommand] = &[
         aliases: &["branches"],
         arguments: "[ENTRY]",
         help: "go to any earlier point and take another way",
-        parse: |rest| {
-            let Some(entry) = word(rest)? else { return Ok(SlashAction::OpenTree) };
-            let target = EntryId::new(entry);
-            Ok(SlashAction::Send(SessionCommand::Navigate(Navigation {
-                target,
-                summary: SummaryChoice::None,
-                label: None,
-            })))
-        },
+        parse: |rest| Ok(SlashAction::OpenTree(word(rest)?.map(EntryId::new))),
     },
     SlashCommand {
         name: "fork",
@@ -222,7 +214,11 @@ pub static COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         arguments: "[PROVIDER]",
         help: "store a key for a provider; it is typed unseen",
-        parse: |rest| Ok(SlashAction::Login(word(rest)?.map(ToOwned::to_owned))),
+        parse: |rest| match word(rest) {
+            Ok(provider) => Ok(SlashAction::Login(provider.map(ToOwned::to_owned))),
+            // What was typed may be a key.
+            Err(_) => Err("only the provider's name may follow; the key is asked for".to_owned()),
+        },
     },
     SlashCommand {
         name: "settings",

@@ -27,16 +27,16 @@ struct Destination {
 impl AgentSession {
     /// Moves to an entry (B1). A running turn is stopped and settled first (F23, F24).
     pub(super) fn navigate(&mut self, navigation: Navigation) {
-        if self.stop_first(SessionCommand::Navigate(navigation.clone())) {
-            return;
-        }
-        if self.refuse_read_only() {
-            return;
-        }
-        let Some(target) = self.store.reader().tree().find(&navigation.target) else {
+        let found = self.store.reader().tree().find(&navigation.target);
+        let Some(target) = found else {
+            // What runs is not stopped for nothing.
             self.complain(format!("there is no entry {} in this session", navigation.target));
             return;
         };
+        if self.stop_first(SessionCommand::Navigate(navigation.clone())) || self.refuse_read_only()
+        {
+            return;
+        }
         let old_leaf = self.leaf();
         let destination = self.destination(target);
         let stands_at = {

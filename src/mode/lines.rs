@@ -5,12 +5,13 @@
 //! says nothing holds up the session.
 
 use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 /// Longest line that is taken, in bytes: a prompt with several large images fits.
 pub const LONGEST: usize = 64 << 20;
@@ -18,8 +19,8 @@ pub const LONGEST: usize = 64 << 20;
 /// Lines that are read ahead.
 const AHEAD: usize = 16;
 
-/// How long the last lines may take to be read by the other side.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes that may wait for the other side before nothing more is taken from it.
+const FULL: usize = 16 << 20;
 
 /// What came in.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,7 +77,17 @@ fn next_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Inco
 
 /// Takes what is to be written; there may be several.
 #[derive(Debug, Clone)]
-pub struct Writer(Sender<Vec<u8>>);
+pub struct Writer {
+    chunks: Sender<Vec<u8>>,
+    waiting: Arc<Waiting>,
+}
+
+/// What is on its way and not written yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: AtomicUsize,
+    eased: Notify,
+}
 
 impl Writer {
     /// Writes a value as one line of JSON after what is already on its way. Never waits.
@@ -86,9 +97,32 @@ impl Writer {
     pub fn write(&self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        // When writing has ended, `broken` says why.
-        self.0.send(line).ok();
+        self.write_bytes(line);
         Ok(())
+    }
+
+    /// Writes bytes as they are. Never waits.
+    pub fn write_bytes(&self, bytes: Vec<u8>) {
+        self.waiting.bytes.fetch_add(bytes.len(), Ordering::SeqCst);
+        // When writing has ended, `broken` says why.
+        self.chunks.send(bytes).ok();
+    }
+
+    /// Whether so much waits to be read by the other side that nothing more should be begun for it.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.waiting.bytes.load(Ordering::SeqCst) > FULL
+    }
+
+    /// Waits until it is not full.
+    pub async fn has_room(&self) {
+        loop {
+            let eased = self.waiting.eased.notified();
+            if !self.is_full() {
+                return;
+            }
+            eased.await;
+        }
     }
 }
 
@@ -105,13 +139,19 @@ impl Lines {
     /// # Errors
     /// The system starts no thread.
     pub fn to(out: impl Write + Send + 'static) -> io::Result<Self> {
-        let (lines, receiver) = channel();
+        let (chunks, receiver) = channel();
         let (ended, end) = oneshot::channel();
+        let waiting = Arc::<Waiting>::default();
+        let writer = Writer { chunks, waiting: waiting.clone() };
         thread::Builder::new().name("output".to_owned()).spawn(move || {
+            let written = write_all(&receiver, out, &waiting);
+            // Nobody waits for room that will not come.
+            waiting.bytes.store(0, Ordering::SeqCst);
+            waiting.eased.notify_waiters();
             // Whoever started us may have stopped waiting.
-            ended.send(write_all(&receiver, out)).ok();
+            ended.send(written).ok();
         })?;
-        Ok(Self { writer: Writer(lines), end })
+        Ok(Self { writer, end })
     }
 
     /// Where to write.
@@ -128,25 +168,28 @@ impl Lines {
         }
     }
 
-    /// Waits until everything is written, for a moment; all writers must be gone.
+    /// Waits until everything is written, as long as the other side takes; all writers must be gone.
     ///
     /// # Errors
     /// It could not be written.
     pub async fn finish(self) -> io::Result<()> {
         drop(self.writer);
-        match tokio::time::timeout(PATIENCE, self.end).await {
-            Ok(Ok(written)) => written,
-            _ => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads what is written")),
-        }
+        self.end.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
     }
 }
 
-fn write_all(lines: &Receiver<Vec<u8>>, out: impl Write) -> io::Result<()> {
+fn write_all(chunks: &Receiver<Vec<u8>>, out: impl Write, waiting: &Waiting) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
-    while let Ok(line) = lines.recv() {
-        out.write_all(&line)?;
-        while let Ok(line) = lines.try_recv() {
-            out.write_all(&line)?;
+    let write = |chunk: Vec<u8>, out: &mut io::BufWriter<_>| {
+        out.write_all(&chunk)?;
+        waiting.bytes.fetch_sub(chunk.len(), Ordering::SeqCst);
+        waiting.eased.notify_waiters();
+        io::Result::Ok(())
+    };
+    while let Ok(chunk) = chunks.recv() {
+        write(chunk, &mut out)?;
+        while let Ok(chunk) = chunks.try_recv() {
+            write(chunk, &mut out)?;
         }
         out.flush()?;
     }

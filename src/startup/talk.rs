@@ -111,7 +111,9 @@ pub(super) fn talk(args: &TalkArgs) -> anyhow::Result<ExitCode> {
             Shell::Plain => {
                 let terminal = std::io::stdin().is_terminal();
                 let (choose, outside) = (args.resume, outside());
-                let options = PlainOptions { prompt, choose, templates, outside, terminal };
+                let summarize = settings.branch_summary.enabled;
+                let options =
+                    PlainOptions { prompt, choose, templates, outside, summarize, terminal };
                 let out = printed::stdout();
                 crate::mode::plain::run(handle, options, std::io::stdin(), out)
                     .await

@@ -48,6 +48,18 @@ pub fn read(path: &Path) -> Result<Option<Image>, String> {
     Ok(Some(fitted.into_image()))
 }
 
+/// An image that somebody else has put together, made smaller where it is larger than what providers
+/// take.
+///
+/// # Errors
+/// It is no image that models take; in a sentence.
+pub fn checked(image: &Image) -> Result<Image, String> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(&image.data);
+    let bytes = bytes.map_err(|error| format!("the data of an image is no base64: {error}"))?;
+    let kind = kind(&bytes).ok_or("an image is none that models take (PNG, JPEG, GIF, WebP)")?;
+    Ok(fit(bytes, kind)?.into_image())
+}
+
 /// An image from pixels of four bytes each: red, green, blue, how opaque.
 ///
 /// # Errors

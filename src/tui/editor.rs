@@ -152,6 +152,15 @@ impl Editor {
         text
     }
 
+    /// Empties the buffer, and keeps nothing of what was written.
+    pub fn forget(&mut self) {
+        self.state = State::default();
+        self.undo.clear();
+        self.redo.clear();
+        self.last_change = None;
+        self.history.leave();
+    }
+
     /// Empties the buffer; undo brings the text back.
     pub fn clear(&mut self) {
         self.begin(Change::Other);

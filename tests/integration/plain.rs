@@ -34,10 +34,10 @@ fn in_order(lines: &[String], wanted: &[&str]) {
 #[test]
 fn u1_a_conversation_through_a_pipe_goes_line_by_line() {
     let home = Home::new();
-    home.put("메모.md", "한국어\n");
+    home.put("메모.md", "한국어 \x1b[31m\x1b]0;title\x07\n");
     let (lines, code) = piped(
         &home,
-        "read 메모.md\n/tree\nrun touch made.txt\nmaybe\ny\nrun touch other.txt\nn not today\n\
+        "read 메모.md\n/tree\nrun touch made.txt\ny\nrun touch other.txt\nn not today\n\
          read 메모.md\\\nls .\n!echo hello\n/label 여기\n/find 한국\n/tre\n/session\n/quit\n",
     );
     in_order(
@@ -50,7 +50,6 @@ fn u1_a_conversation_through_a_pipe_goes_line_by_line() {
             "/tree and an entry's id goes there",
             "bash wants to run: touch made.txt",
             "allow? y: once",
-            "type y, a, n",
             "running: bash touch made.txt",
             "bash wants to run: touch other.txt",
             "bash touch other.txt: failed",
@@ -119,7 +118,7 @@ fn u3_in_a_terminal_ctrl_c_stops_what_runs_and_then_leaves() {
     pty.until_shows("stopped");
     // Lines that come at once are a paste, and one text.
     pty.send("one\rtwo\r");
-    pty.until_shows("done;");
+    pty.until("two ends", |screen| screen.contents().matches("done;").count() == 2);
     pty.send("\x03");
     pty.until_shows("ctrl+c again leaves");
     pty.send("\x03");
@@ -140,4 +139,43 @@ fn u7_a_terminal_that_can_do_nothing_gets_lines_and_ctrl_d_leaves() {
     pty.send("\x04");
     assert_eq!(pty.wait(), 0);
     assert!(!pty.has_written("\x1b"), "an escape sequence was written");
+}
+
+#[test]
+fn a3_prompts_of_a_pipe_are_no_answers_and_are_not_lost() {
+    let home = Home::new();
+    let (lines, code) = piped(&home, "run touch made.txt\nread README.md\nls .\n");
+    in_order(
+        &lines,
+        &["bash wants to run", "nobody is there", "read README.md: 3 lines", "ls .: 1 entry"],
+    );
+    assert_eq!(code, 0);
+    assert!(!home.project().join("made.txt").exists());
+}
+
+#[test]
+fn a3_a_paste_is_no_answer() {
+    let home = Home::new();
+    let mut pty = Pty::start(home.command(&["--plain"]), 80, 30);
+    pty.until("a prompt", |screen| screen.contents().lines().any(|line| line.trim() == ">"));
+    pty.send("run touch made.txt\r");
+    pty.until_shows("allow? y");
+    pty.send("some notes\ry\rmore\r");
+    pty.until_shows("that is no answer");
+    assert!(!home.project().join("made.txt").exists());
+    pty.send("y\r");
+    pty.until_shows("done;");
+    assert!(home.project().join("made.txt").exists());
+}
+
+#[test]
+fn section_12_a_session_is_chosen_from_a_list() {
+    let home = Home::new();
+    piped(&home, "read README.md\n");
+    let mut pty = Pty::start(home.command(&["--plain", "--resume"]), 100, 30);
+    pty.until_shows("/resume and the beginning of an id");
+    let screen = pty.screen();
+    let line = screen.lines().find(|line| line.contains(": read README.md")).unwrap();
+    pty.send(format!("/resume {}\r", line.split(' ').next().unwrap()));
+    pty.until_shows("entries on the path");
 }

@@ -366,3 +366,91 @@ fn u3_a_flood_of_commands_to_a_peer_that_reads_late_is_no_deadlock() {
     assert!(ids.eq((0..3_000).map(Some)));
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn section_12_a_lookup_knows_all_that_was_asked_before_it() {
+    let home = home();
+    let mut peer = Peer::start(home.path(), &[]);
+    for number in 0..20 {
+        peer.send(json!({"type": "name", "name": format!("이름 {number}")}));
+        let state = peer.data(json!({"type": "state"}));
+        assert_eq!(state["name"], format!("이름 {number}"));
+    }
+    let first = peer.data(json!({"type": "state"}))["file"].clone();
+    peer.send(json!({"type": "new_session"}));
+    let state = peer.data(json!({"type": "state"}));
+    assert_eq!((&state["name"], state["file"] == first), (&json!(null), false));
+    // What cannot be is refused at once.
+    let refused = peer.ask(json!({"type": "permission", "question": 99, "answer": "once"}));
+    assert_eq!(refused["error"], "no question 99 waits for an answer");
+    for (image, error) in [
+        (json!({"data": "!!!", "mimeType": "image/png"}), "no base64"),
+        (json!({"data": "", "mimeType": "image/png"}), "none that models take"),
+        (json!({"data": "PGh0bWw+", "mimeType": "image/png"}), "none that models take"),
+    ] {
+        let refused = peer.ask(json!({"type": "prompt", "text": "x", "images": [image]}));
+        assert!(refused["error"].as_str().unwrap().contains(error), "{refused}");
+    }
+    peer.send(json!({"type": "shell", "command": "sleep 600"}));
+    while peer.until("activity")["kind"] != "shell" {}
+    peer.send(json!({"type": "finish"}));
+    let late = peer.ask(json!({"type": "prompt", "text": "late"}));
+    assert_eq!(late["error"], "the session is ending");
+    assert_eq!(peer.data(json!({"type": "state"}))["activity"], "shell");
+    peer.raw(b"{\"type\":\"abort\"}\n");
+    assert_eq!(peer.until("response")["success"], false, "only a signal stops it now");
+    let id = rustix::process::Pid::from_child(&peer.child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(peer.end().code(), Some(130));
+}
+
+#[test]
+fn i7_a_reader_that_is_slow_gets_everything_and_one_that_is_stuck_holds_up_no_signal() {
+    let home = home();
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_regrow"));
+        command.args(["--mode", "rpc", "--no-session"]).current_dir(home.path()).env_clear();
+        command.env("HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    // Far more than a pipe holds, and nobody reads until long after the end of the input.
+    let mut child = start();
+    let mut stdin = child.stdin.take().unwrap();
+    for id in 0..40 {
+        writeln!(stdin, "{}", json!({"id": id, "type": "models"})).unwrap();
+    }
+    drop(stdin);
+    std::thread::sleep(Duration::from_secs(3));
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(lines.filter(|line| line["command"] == "models").count(), 40);
+    assert!(child.wait().unwrap().success());
+
+    let mut child = start();
+    let mut stdin = child.stdin.take().unwrap();
+    for id in 0..40 {
+        writeln!(stdin, "{}", json!({"id": id, "type": "models"})).unwrap();
+    }
+    drop(stdin);
+    std::thread::sleep(Duration::from_secs(1));
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < PATIENCE, "it does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn section_12_an_input_that_cannot_be_read_is_a_failure() {
+    let home = home();
+    for mode in [&["--mode", "rpc"][..], &["--plain"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_regrow"));
+        command.args(mode).current_dir(home.path()).env_clear().env("HOME", home.path());
+        command.stdin(std::fs::File::open(home.path()).unwrap()).stdout(Stdio::null());
+        assert_eq!(command.status().unwrap().code(), Some(1), "{mode:?}");
+    }
+}

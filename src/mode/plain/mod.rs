@@ -2,6 +2,7 @@
 //! and for pipes. Lines come in as the terminal edits them; what happens goes out as words ([`voice`]).
 //! No escape sequence is written, and nothing that was written is changed.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +12,12 @@ use tokio::sync::mpsc;
 use self::typed::{Joining, Typed};
 use self::voice::Voice;
 use super::interrupt::{Interrupt, Interrupts};
-use super::lines::{Incoming, read_from};
+use super::lines::{Incoming, Lines, Writer, read_from};
 use super::print::RunEnd;
 use crate::agent_session::SessionHandle;
-use crate::agent_session::command::{Delivery, PermissionAnswer, SessionCommand, SwitchTo};
+use crate::agent_session::command::{
+    Delivery, Navigation, PermissionAnswer, SessionCommand, SummaryChoice, SwitchTo,
+};
 use crate::agent_session::event::{PermissionQuestion, SessionEvent};
 use crate::agent_session::queue::Prompt;
 use crate::prompt::template::Template;
@@ -40,6 +43,8 @@ pub struct PlainOptions {
     pub templates: Vec<Template>,
     /// Models, sessions, settings, exports.
     pub outside: Arc<dyn Outside>,
+    /// Whether a branch that is left is summarised (B8).
+    pub summarize: bool,
     /// Whether a person types, rather than a pipe.
     pub terminal: bool,
 }
@@ -52,79 +57,94 @@ pub async fn run(
     handle: SessionHandle,
     options: PlainOptions,
     input: impl Read + Send + 'static,
-    out: impl Write + Send,
+    out: impl Write + Send + 'static,
 ) -> io::Result<RunEnd> {
     let mut interrupts = Interrupts::listen()?;
-    let mut lines = read_from(input)?;
+    let mut lines = Lines::to(out)?;
+    let mut input = read_from(input)?;
     let mut talk = Talk {
         handle,
         outside: options.outside,
         templates: options.templates,
         terminal: options.terminal,
-        out,
+        out: lines.writer(),
         voice: Voice::default(),
         session: None,
         question: Vec::new(),
         joining: Joining::default(),
+        choose: options.choose && options.prompt.is_none(),
+        summarize: options.summarize,
         at_prompt: false,
         leaving: false,
         input_ended: false,
         awaited: 0,
+        kept: VecDeque::new(),
+        end: RunEnd::Answered,
     };
-    talk.say(&format!("regrow {}; /help lists the commands", env!("CARGO_PKG_VERSION")))?;
-    match options.prompt {
-        Some(Prompt { text, images }) => {
-            talk.send(SessionCommand::Prompt { text, images, delivery: Delivery::FollowUp });
-        }
-        None if options.choose => talk.act(SlashAction::OpenSessions(None))?,
-        None => {}
+    talk.say(&format!("regrow {}; /help lists the commands", env!("CARGO_PKG_VERSION")));
+    if let Some(Prompt { text, images }) = options.prompt {
+        talk.send(SessionCommand::Prompt { text, images, delivery: Delivery::FollowUp });
     }
     talk.await_echo();
-    let mut end = RunEnd::Answered;
     loop {
+        while talk.is_ready() && talk.question.is_empty() {
+            let Some(line) = talk.kept.pop_front() else { break };
+            talk.typed(&line);
+        }
         if talk.is_ready() && talk.handle.events.is_empty() {
-            talk.prompt()?;
+            talk.prompt();
         }
         tokio::select! {
             biased;
             interrupt = interrupts.next() => {
-                if interrupt == Interrupt::Demand || talk.leaves_at_interrupt()? {
+                if interrupt == Interrupt::Demand || talk.leaves_at_interrupt() {
                     talk.send(SessionCommand::Abort);
                     talk.send(SessionCommand::Quit);
-                    end = RunEnd::Interrupted;
+                    talk.end = RunEnd::Interrupted;
                 }
             }
+            error = lines.broken() => return Err(error),
             event = talk.handle.events.recv() => match event {
-                None | Some(SessionEvent::Ended) => return Ok(end),
-                Some(event) => talk.event(event)?,
+                None | Some(SessionEvent::Ended) => break,
+                Some(event) => talk.event(event),
             },
-            line = lines.recv(), if talk.takes_lines() => match line {
+            line = input.recv(), if talk.takes_lines() => match line {
                 Some(Incoming::Line(line)) => {
-                    let line = talk.pasted(line, &mut lines).await;
-                    talk.typed(&line)?;
+                    let burst = talk.burst(line, &mut input).await;
+                    talk.heard(burst);
                 }
-                Some(Incoming::TooLong) => talk.say("error: that line is too long")?,
-                Some(Incoming::Broken(why)) => {
-                    talk.say(&format!("error: {why}"))?;
-                    talk.no_more_input()?;
-                }
-                None => talk.no_more_input()?,
+                Some(other) => talk.not_heard(other),
+                None => talk.no_more_input(),
             },
         }
     }
+    let end = talk.end;
+    drop(talk);
+    tokio::select! {
+        written = lines.finish() => written.map(|()| end),
+        _ = interrupts.next() => Ok(RunEnd::Interrupted),
+        () = tokio::time::sleep(FAREWELL), if end == RunEnd::Interrupted => Ok(end),
+    }
 }
 
-struct Talk<W> {
+/// How long the last lines may take after a signal.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+struct Talk {
     handle: SessionHandle,
     outside: Arc<dyn Outside>,
     templates: Vec<Template>,
     terminal: bool,
-    out: W,
+    out: Writer,
     voice: Voice,
     session: Option<OpenSession>,
     /// Questions that wait, the oldest first.
     question: Vec<PermissionQuestion>,
     joining: Joining,
+    /// Whether the sessions are listed once one is open.
+    choose: bool,
+    /// Whether a branch that is left is summarised (B8).
+    summarize: bool,
     /// Whether the last thing that was written is the prompt.
     at_prompt: bool,
     /// Whether Ctrl+C was pressed with nothing to stop.
@@ -132,47 +152,50 @@ struct Talk<W> {
     input_ended: bool,
     /// Lines that the session has not taken up yet.
     awaited: u64,
+    /// Lines of a pipe that came while a question waited, and were no answer to it.
+    kept: VecDeque<String>,
+    end: RunEnd,
 }
 
-impl<W: Write> Talk<W> {
+impl Talk {
     /// A session that is over has told so.
     fn send(&self, command: SessionCommand) {
         self.handle.commands.send(command).ok();
     }
 
-    fn say(&mut self, line: &str) -> io::Result<()> {
-        if std::mem::take(&mut self.at_prompt) {
-            self.out.write_all(b"\n")?;
-        }
-        writeln!(self.out, "{line}")?;
-        self.out.flush()
+    fn say(&mut self, line: &str) {
+        let feed = if std::mem::take(&mut self.at_prompt) { "\n" } else { "" };
+        self.out.write_bytes(format!("{feed}{line}\n").into_bytes());
     }
 
-    fn say_all(&mut self, lines: &[String]) -> io::Result<()> {
-        lines.iter().try_for_each(|line| self.say(line))
+    fn say_all(&mut self, lines: &[String]) {
+        for line in lines {
+            self.say(line);
+        }
     }
 
     /// Shows that a line is awaited.
-    fn prompt(&mut self) -> io::Result<()> {
+    fn prompt(&mut self) {
         if self.terminal && !self.at_prompt && !self.input_ended {
-            let sign: &[u8] = match (self.question.is_empty(), self.joining.goes_on()) {
-                (false, _) => b"? ",
-                (true, true) => b"+ ",
-                (true, false) => b"> ",
+            let sign = match (self.question.is_empty(), self.joining.goes_on()) {
+                (false, _) => "? ",
+                (true, true) => "+ ",
+                (true, false) => "> ",
             };
-            self.out.write_all(sign)?;
-            self.out.flush()?;
+            self.out.write_bytes(sign.into());
             self.at_prompt = true;
         }
-        Ok(())
     }
 
-    fn event(&mut self, event: SessionEvent) -> io::Result<()> {
+    fn event(&mut self, event: SessionEvent) {
         let said = self.voice.hear(&event);
-        self.say_all(&said)?;
+        self.say_all(&said);
         match event {
             SessionEvent::Opened { reader, file, cwd, .. } => {
                 self.session = Some(OpenSession { reader, file, cwd });
+                if std::mem::take(&mut self.choose) {
+                    self.act(SlashAction::OpenSessions(None));
+                }
             }
             SessionEvent::PermissionAsked(question) => {
                 self.question.push(question);
@@ -186,7 +209,6 @@ impl<W: Write> Talk<W> {
             SessionEvent::Echo { .. } => self.awaited -= 1,
             _ => {}
         }
-        Ok(())
     }
 
     /// A person may type at any time; the lines of a pipe follow one another.
@@ -199,25 +221,79 @@ impl<W: Write> Talk<W> {
         self.awaited == 0 && (!self.question.is_empty() || !self.voice.busy())
     }
 
-    /// The lines of a paste, as one text.
-    async fn pasted(&self, first: Vec<u8>, lines: &mut mpsc::Receiver<Incoming>) -> String {
-        let mut text = String::from_utf8_lossy(&first).into_owned();
-        while self.terminal && self.question.is_empty() {
-            match tokio::time::timeout(PASTE, lines.recv()).await {
+    /// A line, and those that were pasted with it.
+    async fn burst(&mut self, first: Vec<u8>, input: &mut mpsc::Receiver<Incoming>) -> Vec<String> {
+        let mut lines = vec![String::from_utf8_lossy(&first).into_owned()];
+        while self.terminal {
+            match tokio::time::timeout(PASTE, input.recv()).await {
                 Ok(Some(Incoming::Line(line))) => {
-                    text.push('\n');
-                    text.push_str(&String::from_utf8_lossy(&line));
+                    lines.push(String::from_utf8_lossy(&line).into_owned());
                 }
-                _ => break,
+                Ok(Some(other)) => self.not_heard(other),
+                Ok(None) | Err(_) => break,
             }
         }
-        text
+        lines
     }
 
-    fn typed(&mut self, line: &str) -> io::Result<()> {
-        self.understand(line)?;
+    /// A paste is one text, but never an answer.
+    fn heard(&mut self, lines: Vec<String>) {
+        // The terminal has gone to the next line by itself.
+        (self.at_prompt, self.leaving) = (false, false);
+        match (self.question.first(), lines.as_slice()) {
+            (Some(_), [line]) => self.answered(line),
+            (Some(_), lines) => {
+                let text = format!("{} lines came at once; that is no answer", lines.len());
+                self.say(&text);
+            }
+            (None, lines) => self.typed(&lines.join("\n")),
+        }
+    }
+
+    fn not_heard(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Broken(why) => {
+                self.say(&format!("error: {why}"));
+                self.end = RunEnd::Failed;
+                self.no_more_input();
+            }
+            _ => self.say("error: that line is too long; it was passed over"),
+        }
+    }
+
+    fn answered(&mut self, line: &str) {
+        let Some(question) = self.question.first() else { return };
+        let number = question.question;
+        match typed::answer(line, question) {
+            Ok(answer) => {
+                self.send(SessionCommand::Permission { question: number, answer });
+                self.await_echo();
+            }
+            Err(why) if self.terminal => self.say(&why),
+            // Whoever writes into the pipe does not know of the question.
+            Err(_) => {
+                let reason = Some(super::NOBODY.to_owned());
+                let answer = PermissionAnswer::No { reason };
+                self.kept.push_back(line.to_owned());
+                self.send(SessionCommand::Permission { question: number, answer });
+                self.await_echo();
+            }
+        }
+    }
+
+    fn typed(&mut self, line: &str) {
+        self.understand(line);
         self.await_echo();
-        Ok(())
+    }
+
+    fn understand(&mut self, line: &str) {
+        let Some(text) = self.joining.line(line) else { return };
+        match typed::read(&text, &self.templates) {
+            Typed::Nothing => {}
+            Typed::Send(command) => self.send(command),
+            Typed::Act(action) => self.act(action),
+            Typed::Wrong(why) => self.say(&format!("error: {why}")),
+        }
     }
 
     fn await_echo(&mut self) {
@@ -225,32 +301,8 @@ impl<W: Write> Talk<W> {
         self.send(SessionCommand::Echo(self.awaited));
     }
 
-    fn understand(&mut self, line: &str) -> io::Result<()> {
-        // The terminal has gone to the next line by itself.
-        (self.at_prompt, self.leaving) = (false, false);
-        if let Some(question) = self.question.first() {
-            match typed::answer(line, question) {
-                Ok(answer) => {
-                    let question = question.question;
-                    self.send(SessionCommand::Permission { question, answer });
-                    return Ok(());
-                }
-                Err(why) => self.say(&why)?,
-            }
-            return Ok(());
-        }
-        let Some(text) = self.joining.line(line) else { return Ok(()) };
-        match typed::read(&text, &self.templates) {
-            Typed::Nothing => {}
-            Typed::Send(command) => self.send(command),
-            Typed::Act(action) => self.act(action)?,
-            Typed::Wrong(why) => self.say(&format!("error: {why}"))?,
-        }
-        Ok(())
-    }
-
     /// Carries out a command that the screen opens something for.
-    fn act(&mut self, action: SlashAction) -> io::Result<()> {
+    fn act(&mut self, action: SlashAction) {
         let Some(open) = self.session.clone() else { return self.say("no session is open yet") };
         let outside = self.outside.clone();
         let lines = match action {
@@ -258,7 +310,16 @@ impl<W: Write> Talk<W> {
                 self.send(command);
                 Vec::new()
             }
-            SlashAction::OpenTree => listing::tree(&open.reader),
+            SlashAction::OpenTree(None) => listing::tree(&open.reader),
+            SlashAction::OpenTree(Some(_)) if self.voice.busy() => {
+                vec!["something runs; ctrl+c stops it".to_owned()]
+            }
+            SlashAction::OpenTree(Some(target)) => {
+                let summary =
+                    if self.summarize { SummaryChoice::Default } else { SummaryChoice::None };
+                self.send(SessionCommand::Navigate(Navigation { target, summary, label: None }));
+                Vec::new()
+            }
             SlashAction::OpenSessions(search) => {
                 let sessions = outside.sessions();
                 self.send_or_list(listing::sessions(&sessions, search.as_deref()))
@@ -300,7 +361,7 @@ impl<W: Write> Talk<W> {
             SlashAction::ShowHelp => listing::help(&self.templates),
             SlashAction::Reload => self.adopt(outside.reload(&open.cwd)),
         };
-        self.say_all(&lines)
+        self.say_all(&lines);
     }
 
     fn send_or_list(&self, found: Result<SessionCommand, Vec<String>>) -> Vec<String> {
@@ -320,6 +381,7 @@ impl<W: Write> Talk<W> {
             self.templates = templates;
         }
         if let Some(settings) = settings {
+            self.summarize = settings.branch_summary.enabled;
             self.send(SessionCommand::UseSettings(settings));
         }
         if changed.is_empty() {
@@ -330,28 +392,30 @@ impl<W: Write> Talk<W> {
     }
 
     /// Ctrl+C: stops what runs; with nothing to stop, the second one leaves.
-    fn leaves_at_interrupt(&mut self) -> io::Result<bool> {
+    fn leaves_at_interrupt(&mut self) -> bool {
         if self.voice.busy() {
             self.send(SessionCommand::Abort);
-            return Ok(false);
+            return false;
         }
         if std::mem::replace(&mut self.leaving, true) {
-            return Ok(true);
+            return true;
         }
         self.joining = Joining::default();
-        self.say("ctrl+c again leaves")?;
-        Ok(false)
+        self.say("ctrl+c again leaves");
+        false
     }
 
-    fn no_more_input(&mut self) -> io::Result<()> {
+    /// What was sent comes to its end, and that is the end.
+    fn no_more_input(&mut self) {
         self.input_ended = true;
         if std::mem::take(&mut self.at_prompt) {
-            self.out.write_all(b"\n")?;
-            self.out.flush()?;
+            self.out.write_bytes(b"\n".into());
         }
         self.refuse_all();
+        for line in std::mem::take(&mut self.kept) {
+            self.understand(&line);
+        }
         self.send(SessionCommand::Finish);
-        Ok(())
     }
 
     fn refuse_all(&self) {

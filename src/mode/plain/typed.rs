@@ -136,7 +136,7 @@ mod tests {
             ("!!ls", shell("ls", true)),
             ("!", Typed::Send(say("!".into()))),
             (" /tree", Typed::Send(say(" /tree".into()))),
-            ("/tree", Typed::Act(SlashAction::OpenTree)),
+            ("/tree", Typed::Act(SlashAction::OpenTree(None))),
             ("/compact", Typed::Send(SessionCommand::Compact { instructions: None })),
         ] {
             assert_eq!(read(line, &[]), meaning, "{line}");

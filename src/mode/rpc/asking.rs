@@ -42,6 +42,7 @@ pub(super) async fn answer_all(
     out: Writer,
 ) -> std::io::Result<()> {
     while let Some((request, session)) = questions.recv().await {
+        out.has_room().await;
         let aside = aside.clone();
         let Request { id, name, command } = request;
         let answer = tokio::task::spawn_blocking(move || aside.answer(command, &session)).await;

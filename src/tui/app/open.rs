@@ -27,6 +27,11 @@ impl App {
     /// An unknown one stays in the editor.
     pub(super) fn slash(&mut self, line: &str, delivery: Delivery, now: Instant) {
         let (name, near) = match slash::parse(line) {
+            Ok(action @ SlashAction::Login(_)) => {
+                // What follows may be a key.
+                self.editor.forget();
+                return self.slash_action(action, now);
+            }
             Ok(action) => {
                 self.remember();
                 return self.slash_action(action, now);
@@ -52,7 +57,7 @@ impl App {
         match action {
             SlashAction::Send(SessionCommand::Quit) => self.quit(),
             SlashAction::Send(command) => self.send(command),
-            SlashAction::OpenTree => self.open_by_key(Action::OpenTree, now),
+            SlashAction::OpenTree(entry) => self.open_tree_at(entry.as_ref(), now),
             SlashAction::LabelLeaf(label) => self.label_leaf(label, now),
             SlashAction::CopyAnswer => self.open_by_key(Action::CopyAnswer, now),
             SlashAction::ShowHotkeys => self.open_by_key(Action::ShowKeys, now),
@@ -183,6 +188,20 @@ impl App {
             tree = tree.reopen_at(&target, error.as_deref().map(|error| (error, tried)));
         }
         self.push_overlay(Box::new(tree));
+    }
+
+    /// `/tree ENTRY`.
+    fn open_tree_at(&mut self, entry: Option<&EntryId>, now: Instant) {
+        let Some(entry) = entry else { return self.open_tree(None, now) };
+        match self.reader.clone().filter(|reader| reader.tree().find(entry).is_some()) {
+            Some(reader) => {
+                let settings = self.branch_summary.clone();
+                let busy = self.status.is_busy();
+                let tree = TreeOverlay::new(reader, settings, (self.clock)(), busy).at(entry);
+                self.push_overlay(Box::new(tree));
+            }
+            None => self.error(&format!("there is no entry {entry} in this session")),
+        }
     }
 
     fn label_leaf(&mut self, label: Option<String>, now: Instant) {

@@ -32,7 +32,8 @@ impl LoginOverlay {
         let named = |provider: &&ProviderKey| Some(provider.name.as_str()) == wanted;
         let typing = providers.iter().find(named).map(|provider| (provider.clone(), empty()));
         let hint = wanted.filter(|_| typing.is_none());
-        let hint = hint.map(|wanted| format!("there is no provider {wanted}"));
+        // What was typed may be a key.
+        let hint = hint.map(|_| "there is no such provider".to_owned());
         let rows = providers.into_iter().map(|provider| (provider.clone(), row(&provider)));
         Self { list: FuzzyList::new(rows), typing, hint }
     }
@@ -211,6 +212,6 @@ mod tests {
         login.key(key(KeyCode::Esc));
         assert!(picture(&mut login, 40, 6).contains("whose key?"));
         let mut login = LoginOverlay::new(vec![provider("openai", false)], Some("opnai"));
-        assert!(picture(&mut login, 40, 6).contains("no provider opnai"));
+        assert!(picture(&mut login, 40, 6).contains("there is no such provider"));
     }
 }

@@ -198,16 +198,26 @@ impl TreeOverlay {
     /// Opens the tree again where it was after a move did not happen (B7). `failure`: what went
     /// wrong and which summary was tried, when it was not stopped by the person.
     #[must_use]
-    pub fn reopen_at(mut self, target: &EntryId, failure: Option<(&str, SummaryChoice)>) -> Self {
-        let Some(target) = self.reader.tree().find(target) else { return self };
-        self.rows.reveal(target);
-        self.select(target);
+    pub fn reopen_at(self, target: &EntryId, failure: Option<(&str, SummaryChoice)>) -> Self {
+        let mut this = self.at(target);
+        let Some(target) = this.reader.tree().find(target) else { return this };
         match failure {
             Some((error, tried)) => {
                 let journey = Journey { target, stop_first: false };
-                self.mode = Mode::Ask { question: Question::failed(error, tried), journey };
+                this.mode = Mode::Ask { question: Question::failed(error, tried), journey };
             }
-            None => self.hint = Some("stopped; nothing has changed".to_owned()),
+            None => this.hint = Some("stopped; nothing has changed".to_owned()),
+        }
+        this
+    }
+
+    /// Selects an entry that is there.
+    #[must_use]
+    pub fn at(mut self, target: &EntryId) -> Self {
+        let found = self.reader.tree().find(target);
+        if let Some(target) = found {
+            self.rows.reveal(target);
+            self.select(target);
         }
         self
     }
