@@ -113,7 +113,9 @@ fn u4_a_setting_is_changed_on_the_screen() {
     pty.until_shows("changes go to");
     pty.send("compaction.enabled");
     pty.until_shows("compact by itself when the window fills");
-    pty.send("\rfalse\r");
+    pty.send("\r");
+    pty.until_shows("enter choose · esc back");
+    pty.send("false\r");
     pty.until_shows("saved: compaction.enabled is false");
     let file = std::fs::read_to_string(home.config("settings.json")).unwrap();
     assert!(file.contains("// mine") && file.contains("// no mouse"), "{file}");
