@@ -56,7 +56,7 @@ fn session(table: &mut Table, host: &server::Host, name: &str, shape: Shape) {
     let budget = Duration::from_millis(21);
     table.time(&format!("{name}: a key in /tree, with its frame"), keys[KEYS / 2], budget);
     screen.send("\u{1b}");
-    screen.until_gone("← active");
+    screen.until_gone("esc close");
 
     let before = process::Use::of(screen.pid().as_raw_nonzero().get());
     let began = Instant::now();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::cell::Welcome;
-use super::editor::{Attachment, Editor};
+use super::editor::{Arrived, Editor};
 use super::effect::UiEffect;
 use super::event::UiEvent;
 use super::footer::{Footer, short_path};
@@ -89,6 +89,8 @@ pub struct App {
     sought: Option<String>,
     /// A search for it in what is not held.
     seeking: Option<seek::Seeking>,
+    /// What is written is sent once its images are read.
+    submits: Option<Delivery>,
     copied: Option<seek::Copied>,
     /// Whether it is shown when things were said.
     pub(super) times: bool,
@@ -148,6 +150,7 @@ impl App {
             home: options.home,
             sought: None,
             seeking: None,
+            submits: None,
             copied: None,
             times: false,
             recalling: None,
@@ -179,8 +182,7 @@ impl App {
         match event {
             UiEvent::Key(key) => self.key(key, now),
             UiEvent::Paste(text) => self.paste(&text, now),
-            UiEvent::PastedText(text) => self.put_in(&text, now),
-            UiEvent::Attached(images) => self.attach(images, now),
+            UiEvent::Arrived { place, what } => self.arrived(place, what, now),
             UiEvent::Mouse(mouse) => self.mouse(mouse),
             UiEvent::Resized | UiEvent::Woken | UiEvent::Background { .. } => {}
             UiEvent::Theme(theme) => self.wear(*theme),
@@ -322,37 +324,47 @@ impl App {
     }
 
     fn paste(&mut self, text: &str, now: Instant) {
-        if self.overlays.is_empty() && super::attachments::may_name_images(text) {
-            let (cwd, text) = (self.cwd.clone(), text.to_owned());
-            return self.effects.push(UiEffect::Attach { cwd, text });
-        }
-        self.put_in(text, now);
-    }
-
-    /// Puts in a text that was pasted and is no image.
-    fn put_in(&mut self, text: &str, now: Instant) {
-        if self.overlays.is_empty() {
-            self.editor.paste(text);
-            self.typed(now);
-        } else {
+        if !self.overlays.is_empty() {
             self.top_overlay(|overlay| overlay.paste(text));
+            return;
         }
-    }
-
-    /// Puts images in that were pasted.
-    fn attach(&mut self, images: Vec<Attachment>, now: Instant) {
-        for image in images {
-            self.editor.attach(image);
+        if super::attachments::may_name_images(text)
+            && let Some(place) = self.editor.hold()
+        {
+            let (cwd, text) = (self.cwd.clone(), text.to_owned());
+            self.effects.push(UiEffect::Attach { place, cwd, text });
+        } else {
+            self.editor.paste(text);
         }
         self.typed(now);
-        if let Some(model) = self.footer.model.as_ref().filter(|model| !model.images) {
+    }
+
+    /// Ctrl+V.
+    fn paste_clipboard(&mut self, now: Instant) {
+        if let Some(place) = self.editor.hold() {
+            self.effects.push(UiEffect::PasteClipboard(place));
+            self.typed(now);
+        }
+    }
+
+    /// What was pasted has been read: it stands where it was pasted, and what was to be sent is sent.
+    fn arrived(&mut self, place: usize, what: Arrived, now: Instant) {
+        let images = matches!(what, Arrived::Images(_));
+        self.editor.fill(place, what);
+        self.refresh_menu();
+        let model = self.footer.model.as_ref().filter(|model| images && !model.images);
+        if let Some(model) = model {
             let text = format!("{} takes no images; /model chooses another", model.id);
             self.status.hint(&text, now);
+        }
+        if let Some(delivery) = self.submits.take_if(|_| !self.editor.awaits()) {
+            self.submit(delivery, now);
         }
     }
 
     /// The text in the editor has changed by hand.
     fn typed(&mut self, now: Instant) {
+        self.submits = None;
         self.last_typed = Some(now);
         self.refresh_menu();
     }
@@ -406,6 +418,11 @@ impl App {
     /// Sends what is written, or carries out the command that it is.
     fn submit(&mut self, delivery: Delivery, now: Instant) {
         self.close_menu();
+        if self.editor.awaits() {
+            self.submits = Some(delivery);
+            self.status.hint("sent as soon as the image is read", now);
+            return;
+        }
         let text = self.editor.text();
         let trimmed = text.trim_end();
         if trimmed.trim().is_empty() {

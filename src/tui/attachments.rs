@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::editor::Attachment;
-use super::event::UiEvent;
+use super::editor::{Arrived, Attachment};
 use crate::tool::{read_image, resolve_path};
 
 /// Endings of files that models take.
@@ -24,8 +23,9 @@ pub fn may_name_images(text: &str) -> bool {
         && begins.iter().any(|sign| text.starts_with(sign))
 }
 
-/// The images that a text names; the text itself when it does not name images alone. Reads files.
-pub(super) fn attach(cwd: &Path, text: &str) -> Vec<UiEvent> {
+/// The images that a text names; the text itself, and perhaps why, when it does not name images alone.
+/// Reads files.
+pub(super) fn attach(cwd: &Path, text: &str) -> (Arrived, Option<String>) {
     let whole = text.trim();
     let words = words(whole);
     let unquoted = words.as_slice();
@@ -35,13 +35,12 @@ pub(super) fn attach(cwd: &Path, text: &str) -> Vec<UiEvent> {
     for paths in candidates {
         let images: Result<Vec<_>, _> = paths.iter().map(|path| load(cwd, path)).collect();
         match images {
-            Ok(images) if !images.is_empty() => return vec![UiEvent::Attached(images)],
+            Ok(images) if !images.is_empty() => return (Arrived::Images(images), None),
             Ok(_) | Err(None) => {}
             Err(Some(why)) => problem = Some(why),
         }
     }
-    let hint = problem.map(UiEvent::Hint);
-    std::iter::once(UiEvent::PastedText(text.to_owned())).chain(hint).collect()
+    (Arrived::Text(text.to_owned()), problem)
 }
 
 /// An image from a file. `Err(None)`: there is no such image.
@@ -106,33 +105,35 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What lies on the desktop's clipboard.
+/// What lies on the desktop's clipboard, or why nothing comes from there.
 #[cfg(feature = "clipboard")]
-pub(super) fn from_clipboard() -> Option<UiEvent> {
+pub(super) fn from_clipboard() -> (Arrived, Option<String>) {
+    let nothing = |why: &str| (Arrived::Text(String::new()), Some(why.to_owned()));
     let Ok(mut clipboard) = arboard::Clipboard::new() else {
-        let words = "the clipboard of this machine cannot be read; paste a path instead";
-        return Some(UiEvent::Hint(words.to_owned()));
+        return nothing("the clipboard of this machine cannot be read; paste a path instead");
     };
     #[cfg(feature = "images")]
     if let Ok(picture) = clipboard.get_image() {
         let (width, height) = (picture.width as u64, picture.height as u64);
         let made = read_image::from_pixels(width, height, picture.bytes.into_owned());
-        return Some(match made {
+        return match made {
             Ok(image) => {
-                UiEvent::Attached(vec![Attachment { name: "from the clipboard".to_owned(), image }])
+                let name = "from the clipboard".to_owned();
+                (Arrived::Images(vec![Attachment { name, image }]), None)
             }
-            Err(why) => UiEvent::Hint(why),
-        });
+            Err(why) => nothing(&why),
+        };
     }
     match clipboard.get_text() {
-        Ok(text) if !text.is_empty() => Some(UiEvent::PastedText(text)),
-        _ => Some(UiEvent::Hint("the clipboard is empty".to_owned())),
+        Ok(text) if !text.is_empty() => (Arrived::Text(text), None),
+        _ => nothing("the clipboard is empty"),
     }
 }
 
 #[cfg(not(feature = "clipboard"))]
-pub(super) fn from_clipboard() -> Option<UiEvent> {
-    Some(UiEvent::Hint("this build reads no clipboard; paste a path instead".to_owned()))
+pub(super) fn from_clipboard() -> (Arrived, Option<String>) {
+    let why = "this build reads no clipboard; paste a path instead";
+    (Arrived::Text(String::new()), Some(why.to_owned()))
 }
 
 #[cfg(test)]
@@ -173,10 +174,8 @@ mod tests {
             (format!("\"{at}/a b.png\" {at}/한글.png "), vec!["a b.png", "한글.png"]),
             ("./한글.png".to_owned(), vec!["한글.png"]),
         ] {
-            let events = attach(folder.path(), &text);
-            let [UiEvent::Attached(images)] = events.as_slice() else {
-                panic!("{text}: {events:?}")
-            };
+            let (arrived, hint) = attach(folder.path(), &text);
+            let Arrived::Images(images) = arrived else { panic!("{text}: {arrived:?} {hint:?}") };
             let found: Vec<_> = images.iter().map(|image| image.name.as_str()).collect();
             assert_eq!(found, names, "{text}");
             assert_eq!(images[0].image.mime_type, "image/png");
@@ -184,8 +183,8 @@ mod tests {
         for text in
             [format!("{at}/text.png"), format!("{at}/gone.png"), format!("{at}/a b.png x.png")]
         {
-            let events = attach(folder.path(), &text);
-            assert!(matches!(&events[0], UiEvent::PastedText(kept) if *kept == text), "{events:?}");
+            let (arrived, _) = attach(folder.path(), &text);
+            assert_eq!(arrived, Arrived::Text(text));
         }
     }
 }

@@ -11,7 +11,7 @@ mod attach;
 mod history;
 pub mod layout;
 
-pub use attach::Attachment;
+pub use attach::{Arrived, Attachment};
 pub use history::History;
 use layout::Layout;
 
@@ -72,6 +72,17 @@ enum Change {
 enum Folded {
     Text(String),
     Image(Attachment),
+    /// It is being read.
+    Awaited,
+}
+
+impl Folded {
+    const fn image(&self) -> Option<&Attachment> {
+        match self {
+            Self::Image(attachment) => Some(attachment),
+            Self::Text(_) | Self::Awaited => None,
+        }
+    }
 }
 
 /// See the module.
@@ -335,6 +346,7 @@ impl Editor {
     fn label(&self, mark: char) -> Option<String> {
         Some(match self.folded(mark)? {
             Folded::Image(attachment) => attachment.label(),
+            Folded::Awaited => "[reading…]".to_owned(),
             Folded::Text(paste) => match paste.lines().count() {
                 0 | 1 => format!("[pasted {} characters]", paste.chars().count()),
                 lines => format!("[pasted {lines} lines]"),
@@ -352,6 +364,7 @@ impl Editor {
             match self.folded(character) {
                 Some(Folded::Text(paste)) => whole.push_str(paste),
                 Some(Folded::Image(attachment)) => whole.push_str(&attachment.label()),
+                Some(Folded::Awaited) => {}
                 None => whole.push(character),
             }
         }

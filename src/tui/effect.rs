@@ -26,13 +26,16 @@ pub enum UiEffect {
     Copy(String),
     /// Attach the images that a pasted text names; a text that names none is put in as it is.
     Attach {
+        /// The place of the editor that waits for them.
+        place: usize,
         /// Where paths start from.
         cwd: PathBuf,
         /// As pasted.
         text: String,
     },
-    /// Attach the image that lies on the desktop's clipboard, or put its text in.
-    PasteClipboard,
+    /// Attach the image that lies on the desktop's clipboard, or put its text in, at a place of the
+    /// editor.
+    PasteClipboard(usize),
     /// Edit text in the person's `$EDITOR`.
     EditExternally(String),
     /// Find files whose path matches; they come back as an event.

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::attachments;
 use super::colour::Colourer;
+use super::editor::Arrived;
 use super::effect::UiEffect;
 use super::event::UiEvent;
 use super::files::FileFinder;
@@ -165,15 +166,10 @@ impl Effects {
                 self.copy_natively(text.clone());
                 return Some(ForLoop::Copy(text));
             }
-            UiEffect::Attach { cwd, text } => {
-                let events = self.events.clone();
-                tokio::task::spawn_blocking(move || {
-                    for event in attachments::attach(&cwd, &text) {
-                        let _ = events.send(event);
-                    }
-                });
+            UiEffect::Attach { place, cwd, text } => {
+                self.arrive(place, move || attachments::attach(&cwd, &text));
             }
-            UiEffect::PasteClipboard => self.report(attachments::from_clipboard),
+            UiEffect::PasteClipboard(place) => self.arrive(place, attachments::from_clipboard),
             UiEffect::EditExternally(text) => return Some(ForLoop::EditExternally(text)),
             UiEffect::ListSettings => {
                 let outside = self.outside.clone();
@@ -209,6 +205,23 @@ impl Effects {
             if let Some(event) = work() {
                 // Nobody listens any more when the screen is being left.
                 let _ = events.send(event);
+            }
+        });
+    }
+
+    /// Reads what was pasted and reports it for its place in the editor, with a word where one is due.
+    fn arrive(
+        &self,
+        place: usize,
+        read: impl FnOnce() -> (Arrived, Option<String>) + Send + 'static,
+    ) {
+        let events = self.events.clone();
+        tokio::task::spawn_blocking(move || {
+            let (what, hint) = read();
+            // Nobody listens any more when the screen is being left.
+            let _ = events.send(UiEvent::Arrived { place, what });
+            if let Some(hint) = hint {
+                let _ = events.send(UiEvent::Hint(hint));
             }
         });
     }

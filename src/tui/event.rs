@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::editor::Attachment;
+use super::editor::Arrived;
 use super::effect::BodyHits;
 use super::highlight::{CodeKey, ColouredCode};
 use super::outside::{ProviderKey, Reloaded};
@@ -59,10 +59,13 @@ pub enum UiEvent {
         /// Paths from the session's folder, best first.
         files: Vec<String>,
     },
-    /// Images that were pasted.
-    Attached(Vec<Attachment>),
-    /// Text that was pasted and names no images.
-    PastedText(String),
+    /// What was pasted has been read.
+    Arrived {
+        /// The place of the editor that waits for it.
+        place: usize,
+        /// What it is.
+        what: Arrived,
+    },
     /// The models, each with whether it could be asked now.
     Models {
         /// The name of the one that is wanted.

@@ -168,7 +168,7 @@ impl App {
             Action::OpenTree => self.open_tree(None, now),
             Action::Find => self.find(None, now),
             Action::SearchHistory => self.search_history(now),
-            Action::PasteClipboard => self.effects.push(UiEffect::PasteClipboard),
+            Action::PasteClipboard => self.paste_clipboard(now),
             Action::PickModel => self.effects.push(UiEffect::ListModels(None)),
             _ => {}
         }

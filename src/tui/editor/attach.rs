@@ -20,31 +20,83 @@ impl Attachment {
     }
 }
 
+/// What became of something that was pasted and had to be read first.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrived {
+    /// Images.
+    Images(Vec<Attachment>),
+    /// No images: the text itself.
+    Text(String),
+}
+
 impl Editor {
-    /// Puts an image in at the caret.
-    pub fn attach(&mut self, attachment: Attachment) {
+    /// Holds a place at the caret for what is being read. Gives the number of the place.
+    pub fn hold(&mut self) -> Option<usize> {
+        let number = self.folded.len();
+        let mark = mark_of(number)?;
         self.begin(Change::Other);
-        if let Some(mark) = self.know(attachment) {
-            self.insert_raw(mark.encode_utf8(&mut [0; 4]));
-            self.insert_raw(" ");
+        self.folded.push(Folded::Awaited);
+        self.insert_raw(mark.encode_utf8(&mut [0; 4]));
+        Some(number)
+    }
+
+    /// Whether the text has places that are still empty.
+    #[must_use]
+    pub fn awaits(&self) -> bool {
+        let mut marks = self.state.text.chars();
+        marks.any(|mark| matches!(self.folded(mark), Some(Folded::Awaited)))
+    }
+
+    /// Fills a place. What was deleted or undone meanwhile stays gone.
+    pub fn fill(&mut self, number: usize, arrived: Arrived) {
+        let Some(mark) = mark_of(number).filter(|_| number < self.folded.len()) else { return };
+        let text = match arrived {
+            Arrived::Text(text) => {
+                let text = clean(&text);
+                self.folded[number] = Folded::Text(text.clone());
+                text
+            }
+            Arrived::Images(images) => {
+                let mut text = String::new();
+                for (index, attachment) in images.into_iter().enumerate() {
+                    let attachment = self.named(attachment);
+                    let place = if index == 0 { number } else { self.folded.len() };
+                    let Some(mark) = mark_of(place) else { break };
+                    if index == 0 {
+                        self.folded[number] = Folded::Image(attachment);
+                    } else {
+                        self.folded.push(Folded::Image(attachment));
+                    }
+                    text.extend([mark, ' ']);
+                }
+                text
+            }
+        };
+        let Some(at) = self.state.text.find(mark) else { return };
+        let end = at + mark.len_utf8();
+        self.state.text.replace_range(at..end, &text);
+        if self.state.caret >= end {
+            self.state.caret = self.state.caret - (end - at) + text.len();
         }
     }
 
     /// The images of the text, in its order.
     #[must_use]
     pub fn images(&self) -> Vec<Image> {
-        let folded = self.state.text.chars().filter_map(|mark| self.folded(mark));
-        folded
-            .filter_map(|folded| match folded {
-                Folded::Image(attachment) => Some(attachment.image.clone()),
-                Folded::Text(_) => None,
-            })
-            .collect()
+        let folded = self.state.text.chars().filter_map(|mark| self.folded(mark)?.image());
+        folded.map(|attachment| attachment.image.clone()).collect()
     }
 
     /// Remembers an image under a name of its own, and gives the character that stands for it.
-    fn know(&mut self, mut attachment: Attachment) -> Option<char> {
+    fn know(&mut self, attachment: Attachment) -> Option<char> {
         let mark = mark_of(self.folded.len())?;
+        let attachment = self.named(attachment);
+        self.folded.push(Folded::Image(attachment));
+        Some(mark)
+    }
+
+    /// The image under a name that no other one here has.
+    fn named(&self, mut attachment: Attachment) -> Attachment {
         let name = clean(&attachment.name).replace(['\n', '\t', '[', ']'], " ");
         attachment.name.clone_from(&name);
         let mut number = 1;
@@ -52,15 +104,12 @@ impl Editor {
             number += 1;
             attachment.name = format!("{name} {number}");
         }
-        self.folded.push(Folded::Image(attachment));
-        Some(mark)
+        attachment
     }
 
     fn labels(&self) -> impl Iterator<Item = (char, String)> + '_ {
-        self.folded.iter().enumerate().filter_map(|(number, folded)| match folded {
-            Folded::Image(attachment) => Some((mark_of(number)?, attachment.label())),
-            Folded::Text(_) => None,
-        })
+        let folded = self.folded.iter().enumerate();
+        folded.filter_map(|(number, folded)| Some((mark_of(number)?, folded.image()?.label())))
     }
 
     /// A text with its images in the places of their labels; `None` when it has none.
@@ -82,10 +131,7 @@ impl Editor {
         let known: Vec<(Image, String)> = self
             .folded
             .iter()
-            .filter_map(|folded| match folded {
-                Folded::Image(known) => Some((known.image.clone(), known.label())),
-                Folded::Text(_) => None,
-            })
+            .filter_map(|folded| folded.image().map(|known| (known.image.clone(), known.label())))
             .collect();
         let mut before = String::new();
         for image in images {
@@ -94,7 +140,7 @@ impl Editor {
             }
             let name = "from the queue".to_owned();
             if let Some(mark) = self.know(Attachment { name, image })
-                && let Some(Folded::Image(attachment)) = self.folded(mark)
+                && let Some(attachment) = self.folded(mark).and_then(Folded::image)
             {
                 before.push_str(&attachment.label());
                 before.push(' ');

@@ -163,8 +163,37 @@ fn image(data: &str) -> Image {
     Image { data: data.into(), mime_type: "image/png".into() }
 }
 
+fn attachment(name: &str, data: &str) -> Attachment {
+    Attachment { name: name.into(), image: image(data) }
+}
+
 fn attach(editor: &mut Editor, name: &str, data: &str) {
-    editor.attach(Attachment { name: name.into(), image: image(data) });
+    let place = editor.hold().unwrap();
+    editor.fill(place, Arrived::Images(vec![attachment(name, data)]));
+}
+
+#[test]
+fn u2_what_is_typed_while_an_image_is_read_stands_behind_it() {
+    let mut editor = editor("see ");
+    let first = editor.hold().unwrap();
+    editor.insert("and ");
+    let second = editor.hold().unwrap();
+    editor.insert("!");
+    assert!(editor.awaits());
+    assert_eq!(editor.layout(80).rows[0].text(), "see [reading…]and [reading…]!");
+    editor.fill(second, Arrived::Text("/tmp/no image.png".into()));
+    let images = vec![attachment("a.png", "one"), attachment("b.png", "two")];
+    editor.fill(first, Arrived::Images(images));
+    assert!(!editor.awaits());
+    assert_eq!(editor.text(), "see [image a.png] [image b.png] and /tmp/no image.png!");
+    assert_eq!(editor.images(), [image("one"), image("two")]);
+    editor.insert("?");
+    assert!(editor.text().ends_with("!?"), "the caret has kept its place");
+    // A place that is gone is not filled.
+    let gone = editor.hold().unwrap();
+    editor.delete(Direction::Back, Distance::Character);
+    editor.fill(gone, Arrived::Text("late".into()));
+    assert!(!editor.text().contains("late"));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What keys do, and what is sent.
 
 use super::*;
+use crate::message::Image;
+use crate::tui::editor::{Arrived, Attachment};
 
 #[test]
 fn a3_the_question_for_permission_leaves_the_transcript_in_view() {
@@ -201,4 +203,24 @@ fn u3_a_backslash_before_enter_is_a_new_line() {
     stage.write("three");
     stage.key(KeyCode::Enter);
     assert_eq!(stage.prompts(), ["one\ntwo\nthree"]);
+}
+
+#[test]
+fn u2_what_is_sent_while_an_image_is_read_goes_with_it() {
+    let mut stage = Stage::worked();
+    stage.event(UiEvent::Paste("/tmp/shot.png".into()));
+    let [.., UiEffect::Attach { place, .. }] = stage.other.as_slice() else {
+        panic!("{:?}", stage.other)
+    };
+    let place = *place;
+    stage.write("what is this?");
+    stage.key(KeyCode::Enter);
+    assert!(stage.sent.is_empty(), "it waits for the image: {:?}", stage.sent);
+    let image = Image { data: "aGk=".into(), mime_type: "image/png".into() };
+    let attachment = Attachment { name: "shot.png".into(), image: image.clone() };
+    stage.event(UiEvent::Arrived { place, what: Arrived::Images(vec![attachment]) });
+    let [SessionCommand::Prompt { text, images, .. }] = stage.sent.as_slice() else {
+        panic!("{:?}", stage.sent)
+    };
+    assert_eq!((text.as_str(), images), ("[image shot.png] what is this?", &vec![image]));
 }
