@@ -29,7 +29,7 @@ const ROWS: &[Row] = &[
     ("label", "", " plan b", Session("plan b"), ""),
     ("find", "", " validator", Shows("more below"), "<ctrl+end>"),
     ("copy", "", "", Shows("copied"), ""),
-    ("export", "", " md notes.md", Shows("notes.md"), ""),
+    ("export", "", " md notes.md", Shows("exported to"), ""),
     ("reload", "", "", Shows("read again"), ""),
     ("login", "", "", Shows("Login ·"), "<esc>"),
     ("unprune", "", "", Shows("session is pruned"), ""),
