@@ -1,15 +1,19 @@
-//! Characters as seen that many terminals keep in several cells (F84): flags, and letters with vowel
-//! signs beside them (Thai, Devanagari). Overwriting the first cell of one leaves its rest, unlike that
-//! of a wide character, and ratatui writes only what has changed: so the rest is wiped by hand.
+//! What terminals leave behind when something narrower is drawn over a wide character. A character of
+//! several code points that each have columns (a flag, a vowel sign) is kept apart by some of them, and
+//! its rest stays; of any other the rest is wiped, but in the colours of what is drawn over it. So the
+//! rest is drawn again (F84).
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use super::text::columns;
 
-/// Where such characters stand: row and first column, with their columns.
+/// Columns of the wide characters that were drawn, by row and column; 0 where none begins.
 #[derive(Debug, Default)]
-pub(super) struct Clusters(HashMap<(u16, u16), u16>);
+pub(super) struct Clusters {
+    rows: Vec<Vec<u16>>,
+    /// Whether there was any: most screens have none.
+    any: bool,
+}
 
 /// Columns before a cell that a character may reach over it.
 const REACH: u16 = 8;
@@ -20,19 +24,31 @@ impl Clusters {
         let wide = symbol_columns(symbol);
         let end = x.saturating_add(wide);
         let mut wiped = end..end;
-        if !self.0.is_empty() {
+        if self.any
+            && let Some(row) = self.rows.get_mut(usize::from(y))
+        {
             for column in x.saturating_sub(REACH)..end {
-                let Some(old) = self.0.get(&(y, column)) else { continue };
-                let old_end = column + old;
+                let Some(old) = row.get_mut(usize::from(column)).filter(|old| **old > 0) else {
+                    continue;
+                };
+                let old_end = column + *old;
                 // One that begins before and reaches here is gone only when its own beginning is drawn.
                 if column >= x || old_end > x {
                     wiped.end = wiped.end.max(old_end);
-                    self.0.remove(&(y, column));
+                    *old = 0;
                 }
             }
         }
-        if is_split(symbol, wide) {
-            self.0.insert((y, x), wide);
+        if wide > 1 {
+            self.any = true;
+            let (x, y) = (usize::from(x), usize::from(y));
+            if self.rows.len() <= y {
+                self.rows.resize_with(y + 1, Vec::new);
+            }
+            if self.rows[y].len() <= x {
+                self.rows[y].resize(x + 1, 0);
+            }
+            self.rows[y][x] = wide;
         }
         wiped
     }
@@ -40,12 +56,6 @@ impl Clusters {
 
 fn symbol_columns(symbol: &str) -> u16 {
     u16::try_from(columns(symbol)).unwrap_or(1).max(1)
-}
-
-/// Whether the columns are not those of its first character.
-fn is_split(symbol: &str, wide: u16) -> bool {
-    let Some(first) = symbol.chars().next() else { return false };
-    wide > 1 && symbol_columns(first.encode_utf8(&mut [0; 4])) < wide
 }
 
 #[cfg(test)]
@@ -64,6 +74,8 @@ mod tests {
         clusters.draw(3, 0, "🇰🇷");
         assert_eq!(clusters.draw(2, 0, "한"), 4..5);
         clusters.draw(6, 0, "한");
-        assert!(clusters.draw(6, 0, "a").is_empty(), "terminals wipe wide characters themselves");
+        assert_eq!(clusters.draw(6, 0, "a"), 7..8, "terminals wipe it in the colours of the a");
+        clusters.draw(6, 0, "한");
+        assert!(clusters.draw(7, 0, "a").is_empty(), "its end is overwritten");
     }
 }
