@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::front_matter::split;
-use super::template::one_line;
+use super::template::folded;
 
 /// Most characters of a name, as the convention has it.
 const LONGEST_NAME: usize = 64;
@@ -46,7 +46,7 @@ impl Skill {
             called
         });
         if let Some(problem) = name_problem(name) {
-            return Err(format!("the name `{}` {problem}", one_line(name, LONGEST_NAME)));
+            return Err(format!("the name `{}` {problem}", folded(name, LONGEST_NAME)));
         }
         if name != called {
             warnings.push(format!("is called `{name}`, but its folder is `{called}`"));
@@ -61,7 +61,7 @@ impl Skill {
         }
         Ok(Self {
             name: name.to_owned(),
-            description: one_line(description, LONGEST_DESCRIPTION),
+            description: folded(description, LONGEST_DESCRIPTION),
             folder: folder.to_owned(),
         })
     }
@@ -201,10 +201,7 @@ mod tests {
             ("---\nname: pdf-forms\n", "the head that begins in line 1 has no closing `---`"),
             (
                 &long,
-                &format!(
-                    "the name `{}` is longer than 64 characters",
-                    one_line(&"a".repeat(65), 64)
-                ),
+                &format!("the name `{}` is longer than 64 characters", folded(&"a".repeat(65), 64)),
             ),
         ] {
             assert_eq!(parse(text).0.unwrap_err(), *expected, "{text}");

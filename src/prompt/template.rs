@@ -37,8 +37,8 @@ impl Template {
         let description = head.get("description").unwrap_or(first);
         Ok(Self {
             name: name.to_owned(),
-            description: one_line(description, LONGEST_DESCRIPTION),
-            argument_hint: one_line(head.get("argument-hint").unwrap_or_default(), 80),
+            description: folded(description, LONGEST_DESCRIPTION),
+            argument_hint: folded(head.get("argument-hint").unwrap_or_default(), 80),
             body: body.to_owned(),
             path: path.to_owned(),
         })
@@ -190,8 +190,8 @@ pub fn expand_line(templates: &[Template], line: &str, more: &[String]) -> Expan
     }
 }
 
-/// A text as one line of at most so many characters.
-pub(super) fn one_line(text: &str, most: usize) -> String {
+/// A whole text as one line of at most so many characters: its line ends become blanks.
+pub(super) fn folded(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),

@@ -39,7 +39,7 @@ pub fn tail(text: &str, bytes: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
 }
 
-/// `text` on one line of at most `chars` characters, with `…` where something was cut.
+/// The first line of `text` as it is, at most `chars` characters of it, with `…` where something was cut.
 #[must_use]
 pub fn one_line(text: &str, chars: usize) -> String {
     let line = text.lines().next().unwrap_or_default();

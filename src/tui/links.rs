@@ -96,24 +96,84 @@ const fn is_turning(character: char) -> bool {
     matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
 }
 
-/// Where bare addresses stand in a text, in bytes.
+/// Where bare addresses stand in a text, in bytes. Korean, Japanese and Chinese words may follow an
+/// address at once: they belong to it only in its host.
 #[must_use]
 pub fn bare_addresses(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find("http").map(|at| from + at) {
         let rest = &text[at..];
-        let end = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|'))
-            .unwrap_or(rest.len());
-        let address =
-            rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '*']);
+        let end = rest.find(ends_address).unwrap_or(rest.len());
+        let whole = &rest[..end];
+        let address = whole[..without_words(whole)].trim_end_matches(TRAILING);
         if is_safe(address) {
             found.push(at..at + address.len());
         }
         from = at + end.max("http".len());
     }
     found
+}
+
+/// What ends the sentence around an address rather than the address.
+const TRAILING: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '\'', '*'];
+
+/// Characters that stand in no bare address: blanks, quotes and brackets, the punctuation that is as
+/// wide as a Han character.
+fn ends_address(character: char) -> bool {
+    character.is_whitespace()
+        || matches!(
+            character,
+            '<' | '>'
+                | '"'
+                | '`'
+                | '|'
+                | '«'
+                | '»'
+                | '\u{2018}'..='\u{201f}'
+                | '…'
+                | '\u{3000}'..='\u{3004}'
+                | '\u{3008}'..='\u{3020}'
+                | '\u{3030}'
+                | '・'
+                | '\u{fe30}'..='\u{fe6f}'
+                | '\u{ff01}'..='\u{ff0f}'
+                | '\u{ff1a}'..='\u{ff20}'
+                | '\u{ff3b}'..='\u{ff40}'
+                | '\u{ff5b}'..='\u{ff65}'
+                | '\u{ffe0}'..='\u{ffe6}'
+        )
+}
+
+/// Where the words of Hangul, kana or Han begin that follow an address. A host may be made of them,
+/// but a name of it that begins without them, such as `com`, has none at its end.
+fn without_words(address: &str) -> usize {
+    let host = address.find("://").map_or(address.len(), |sign| sign + "://".len());
+    let path = address[host..].find(['/', '?', '#']).map_or(address.len(), |length| host + length);
+    let last = address[..path].trim_end_matches('.').rfind(['.', '@']).map_or(host, |dot| dot + 1);
+    let from = match address[last.max(host)..].starts_with(is_word) {
+        true => path,
+        false => last.max(host),
+    };
+    address[from..].find(is_word).map_or(address.len(), |length| from + length)
+}
+
+/// Hangul, kana, Han, and what is written like them.
+const fn is_word(character: char) -> bool {
+    matches!(
+        character,
+        '\u{1100}'..='\u{11ff}'
+            | '\u{2e80}'..='\u{2fdf}'
+            | '\u{3005}'..='\u{3007}'
+            | '\u{3021}'..='\u{303f}'
+            | '\u{3040}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{a960}'..='\u{a97f}'
+            | '\u{ac00}'..='\u{d7ff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{ff10}'..='\u{ffdc}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 /// Draws for crossterm, with links where `links` is given.
@@ -258,6 +318,35 @@ mod tests {
         let text = "see https://a.io/x_y, (http://b.io) and httpx or https:// end http://c.io.";
         let found: Vec<&str> = bare_addresses(text).into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, ["https://a.io/x_y", "http://b.io", "http://c.io"]);
+    }
+
+    #[test]
+    fn f83_korean_japanese_and_chinese_around_an_address_are_no_part_of_it() {
+        for (text, address) in [
+            ("https://a.io/x에서 받는다", "https://a.io/x"),
+            ("(https://b.io/y)。", "https://b.io/y"),
+            ("「https://b.io/y」と（https://b.io/y）", "https://b.io/y"),
+            ("见https://b.io/y，然后", "https://b.io/y"),
+            ("https://b.io/?q=1#z를", "https://b.io/?q=1#z"),
+            ("https://b.io/y！", "https://b.io/y"),
+            ("https://b.ioを見る", "https://b.io"),
+            ("https://b.io에서.", "https://b.io"),
+            ("http://localhost:3000에서", "http://localhost:3000"),
+            ("http://127.0.0.1:80입니다", "http://127.0.0.1:80"),
+            ("https://b.io/y에서(https", "https://b.io/y"),
+            ("http://한국.kr/a를", "http://한국.kr/a"),
+            ("http://한국.kr에서", "http://한국.kr"),
+            ("http://이름.한국/a/b。", "http://이름.한국/a/b"),
+            ("“https://b.io/y”", "https://b.io/y"),
+            ("https://b.io/é/ü.", "https://b.io/é/ü"),
+        ] {
+            let found = bare_addresses(text);
+            assert!(!found.is_empty(), "{text}");
+            for place in found {
+                assert_eq!(&text[place], address, "{text}");
+            }
+        }
+        assert_eq!(bare_addresses("https://에서 https://。"), [0..14]);
     }
 
     fn written(links: Option<Links>, style: Style) -> String {

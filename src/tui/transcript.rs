@@ -18,12 +18,16 @@ use crate::session::entry::{EntryBody, SessionEntry};
 use crate::session::reader::SessionReader;
 use crate::session::tree::{NodeIndex, NodeKind, SessionTree};
 
+mod anchor;
 mod entries;
+mod found;
 mod live;
 mod scroll;
 mod seek;
 
+use anchor::Anchor;
 use entries::{add_entry, holds, is_visible, tokens_after, visible_path};
+use found::Sought;
 use scroll::View;
 pub use scroll::{Seen, SeenBlock};
 
@@ -104,6 +108,12 @@ pub struct Transcript {
     pinned: bool,
     /// The entry that is to be seen as soon as it is read.
     goal: Option<NodeIndex>,
+    /// What was sought, while that is the last thing that was done here.
+    sought: Option<Sought>,
+    /// What is sought in the entry that is gone to, and the last block of that once it is there.
+    goal_text: Option<Sought>,
+    goal_block: Option<i64>,
+    anchor: Option<Anchor>,
     /// Counts looks: all blocks are drawn again when it changes.
     look: u64,
     width: usize,
@@ -158,12 +168,18 @@ impl Transcript {
         self.window.end == self.path.len()
     }
 
-    /// Forgets everything, for another session.
+    /// Forgets all that was said and is on its way, for another session. How things are looked at stays.
     pub fn clear(&mut self) {
-        self.blocks.clear();
-        self.path.clear();
-        self.window = 0..0;
-        self.view = View::End;
+        *self = Self {
+            next_seq: self.next_seq,
+            first_seq: self.first_seq,
+            look: self.look,
+            width: self.width,
+            tools: self.tools,
+            thinking: self.thinking,
+            welcome: self.welcome.take(),
+            ..Self::default()
+        };
     }
 
     /// Drops all blocks that do not belong to `kept`, the beginning of the path.
@@ -405,18 +421,21 @@ impl Transcript {
 
     /// Shows more or less of tools and summaries.
     pub fn toggle_tools(&mut self) {
+        self.keep_place();
         self.tools = self.tools.toggled();
         self.redraw();
     }
 
     /// Shows more or less of thinking.
     pub fn toggle_thinking(&mut self) {
+        self.keep_place();
         self.thinking = self.thinking.toggled();
         self.redraw();
     }
 
     /// Draws everything again: the theme or colours of code have changed.
     pub fn redraw(&mut self) {
+        self.keep_place();
         self.look += 1;
         for block in self.blocks.iter_mut().chain(&mut self.live) {
             block.cell.redraw();

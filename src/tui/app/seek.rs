@@ -31,7 +31,8 @@ impl App {
         let Some(text) = text.or_else(|| self.sought.clone()) else {
             return self.status.hint("/find TEXT searches back from here", now);
         };
-        if !self.transcript.find_back(&text) {
+        let Self { transcript, theme, highlights, cwd, .. } = self;
+        if !transcript.find_back(&text, theme, highlights, cwd) {
             if self.transcript.has_more_above() {
                 self.status.hint(format!("searching what was said before for {text}"), now);
                 self.effects.push(UiEffect::SearchBodies(text.clone()));
@@ -60,7 +61,7 @@ impl App {
         let Some(seeking) = self.seeking.take() else { return };
         match (seeking.nearest, &self.reader) {
             (Some(entry), Some(reader)) => {
-                self.transcript.go_to(&reader.tree(), entry);
+                self.transcript.go_to_text(&reader.tree(), entry, &seeking.text);
                 self.status.clear_hint();
             }
             _ => self.nothing_found(&seeking.text, now),

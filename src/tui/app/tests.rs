@@ -24,6 +24,7 @@ use crate::tui::cell::Hint;
 use crate::tui::theme::ColorDepth;
 
 mod emulated;
+mod finding;
 mod gallery;
 mod keys;
 mod nasty;

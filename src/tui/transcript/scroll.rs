@@ -10,6 +10,7 @@ use crate::ids::Timestamp;
 use crate::tui::cell::Look;
 use crate::tui::highlight::Highlights;
 use crate::tui::theme::Theme;
+use std::ops::Range;
 use std::path::Path;
 
 /// Where the view is.
@@ -29,6 +30,8 @@ const NEAR: usize = 8;
 #[derive(Debug, Default)]
 pub struct Seen {
     parts: Vec<Part>,
+    /// The lines of those parts that hold what is sought, with that marked.
+    marked: Vec<Option<Vec<Line<'static>>>>,
     /// When the view is not at the end: how many lines came since it left it.
     pub below: Option<usize>,
 }
@@ -39,6 +42,17 @@ struct Part {
     /// First line of the block, the blank one before it included.
     from: usize,
     lines: usize,
+}
+
+impl Part {
+    /// The blank lines of the part, and which lines of its block.
+    fn lines_of(&self, block: &Block) -> (usize, Range<usize>) {
+        let all = block.cell.lines(&block.drawn).len();
+        let gap = usize::from(block.gap);
+        let blank = gap.saturating_sub(self.from).min(self.lines);
+        let from = self.from.saturating_sub(gap).min(all);
+        (blank, from..(from + self.lines - blank).min(all))
+    }
 }
 
 /// A run of lines of one block.
@@ -68,7 +82,7 @@ impl Transcript {
     }
 
     /// Height of a block, drawn if need be.
-    fn height(&mut self, place: usize, look: Look<'_>) -> usize {
+    pub(super) fn height(&mut self, place: usize, look: Look<'_>) -> usize {
         let stamp = self.look;
         let length = self.blocks.len();
         let block = match place.checked_sub(length) {
@@ -91,19 +105,47 @@ impl Transcript {
         cwd: &Path,
     ) -> Seen {
         if width != self.width {
+            self.keep_place();
             self.width = width;
             self.redraw();
         }
-        let (tools, thinking) = (self.tools, self.thinking);
-        let look = Look { theme, highlights, width, tools, thinking, cwd };
+        let look = self.look(theme, highlights, cwd);
+        self.return_to_place(look);
+        self.reach_goal_text(look);
         self.apply_steps(rows, look);
-        if let View::Top { seq, line } = self.view {
-            if let Some(seen) = self.seen_from_top(seq, line, rows, look) {
-                return seen;
-            }
+        let mut seen = match self.view {
+            View::Top { seq, line } => self.seen_from_top(seq, line, rows, look),
+            View::End => None,
+        };
+        if seen.is_none() {
             self.view = View::End;
         }
-        self.seen_at_end(rows, look)
+        let mut seen = seen.take().unwrap_or_else(|| self.seen_at_end(rows, look));
+        self.mark(&mut seen);
+        seen
+    }
+
+    /// How blocks look, at the width that they were drawn at last.
+    pub(super) const fn look<'a>(
+        &self,
+        theme: &'a Theme,
+        highlights: &'a Highlights,
+        cwd: &'a Path,
+    ) -> Look<'a> {
+        let Self { width, tools, thinking, .. } = *self;
+        Look { theme, highlights, width, tools, thinking, cwd }
+    }
+
+    /// Marks what was sought where it is seen.
+    fn mark(&self, seen: &mut Seen) {
+        let Some(sought) = &self.sought else { return };
+        for part in &seen.parts {
+            let marked = self.block(part.block).and_then(|block| {
+                let (_, lines) = part.lines_of(block);
+                sought.mark(block.cell.lines(&block.drawn), lines.start, lines.len())
+            });
+            seen.marked.push(marked);
+        }
     }
 
     fn seen_at_end(&mut self, rows: usize, look: Look<'_>) -> Seen {
@@ -121,7 +163,7 @@ impl Transcript {
         self.near_bottom = true;
         self.bottom = self.len();
         parts.reverse();
-        Seen { parts, below: None }
+        Seen { parts, below: None, ..Seen::default() }
     }
 
     /// `None` when the end comes into view, or the block is gone.
@@ -149,14 +191,14 @@ impl Transcript {
                 self.bottom = place + 1;
                 let more = from + lines < height || place + 1 < self.len();
                 let new = self.new_lines(look);
-                return more.then_some(Seen { parts, below: Some(new) });
+                return more.then_some(Seen { parts, below: Some(new), ..Seen::default() });
             }
         }
         self.near_bottom = true;
         self.bottom = self.len();
         // What follows is on its way, or somebody went just there: the view stays where it is.
         let below = (!self.is_attached()).then_some(0);
-        (below.is_some() || self.pinned).then_some(Seen { parts, below })
+        (below.is_some() || self.pinned).then_some(Seen { parts, below, ..Seen::default() })
     }
 
     /// Lines that came after the view had left the end.
@@ -175,9 +217,11 @@ impl Transcript {
         (last + after).saturating_sub(seen)
     }
 
-    /// Notes where the end was when the view left it.
+    /// Notes where the end was when the view left it. The end of a part of the path is none: what comes
+    /// after that was there before.
     pub(super) fn leave_end(&mut self) {
-        let last = self.len().checked_sub(1).and_then(|place| self.block(place));
+        let end = if self.is_attached() { self.len() } else { 0 };
+        let last = end.checked_sub(1).and_then(|place| self.block(place));
         let stamp = self.look;
         self.left_at = last.map_or((0, None), |block| {
             (block.seq, (block.look == Some(stamp)).then(|| (stamp, block.height())))
@@ -186,16 +230,13 @@ impl Transcript {
 
     /// The lines of what is seen.
     pub fn seen<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = SeenBlock<'a>> {
-        seen.parts.iter().filter_map(|part| {
+        seen.parts.iter().enumerate().filter_map(|(number, part)| {
             let block = self.block(part.block)?;
-            let lines = block.cell.lines(&block.drawn);
-            let gap = usize::from(block.gap);
-            let blank = gap.saturating_sub(part.from).min(part.lines);
-            let from = part.from.saturating_sub(gap).min(lines.len());
-            let to = (from + part.lines - blank).min(lines.len());
+            let (blank, lines) = part.lines_of(block);
+            let marked = seen.marked.get(number).and_then(Option::as_deref);
             Some(SeenBlock {
                 blank,
-                lines: &lines[from..to],
+                lines: marked.unwrap_or_else(|| &block.cell.lines(&block.drawn)[lines]),
                 inset: block.cell.inset(),
                 time: block.time,
             })
@@ -206,6 +247,7 @@ impl Transcript {
     pub fn scroll_by(&mut self, lines: isize) {
         self.steps += lines;
         self.pinned = false;
+        self.sought = None;
     }
 
     /// To the end, and stays there.
@@ -213,6 +255,8 @@ impl Transcript {
         self.view = View::End;
         self.steps = 0;
         self.goal = None;
+        self.goal_block = None;
+        self.sought = None;
         self.pinned = false;
         if self.path.len() - self.window.end > 4 * CHUNK {
             self.hold_nothing_at(self.path.len());
@@ -230,6 +274,8 @@ impl Transcript {
         }
         self.near_top = true;
         self.steps = 0;
+        self.goal_block = None;
+        self.sought = None;
     }
 
     /// Whether the view sticks to the end.

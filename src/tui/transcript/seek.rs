@@ -1,12 +1,17 @@
 //! Going to a certain place: a request, a text, any entry of the path, held or not. And what is to be
 //! copied, counted back from what is seen.
 
+use std::path::Path;
+
+use super::found::Sought;
 use super::scroll::View;
 use super::{NodeIndex, Origin, Transcript};
 use crate::session::tree::{NodeKind, SessionTree};
-use crate::tui::cell::Cell;
+use crate::tui::cell::{Cell, Look};
 use crate::tui::editor::Direction;
+use crate::tui::highlight::Highlights;
 use crate::tui::markdown::code_blocks;
+use crate::tui::theme::Theme;
 
 impl Transcript {
     /// The block at the view's top.
@@ -19,14 +24,21 @@ impl Transcript {
 
     /// Puts a block at the view's top.
     fn show_at_top(&mut self, place: usize) {
+        self.show_line(place, 0);
+        self.sought = None;
+    }
+
+    /// Puts a line of a block at the view's top, not counting the blank one before it.
+    fn show_line(&mut self, place: usize, line: usize) {
         if self.view == View::End {
             self.leave_end();
         }
         if let Some(block) = self.block(place) {
-            self.view = View::Top { seq: block.seq, line: usize::from(block.gap) };
+            self.view = View::Top { seq: block.seq, line: usize::from(block.gap) + line };
         }
         self.steps = 0;
         self.pinned = true;
+        self.goal_block = None;
     }
 
     /// Puts the request before, or after, the top of the view at the top. `false` when none of those that
@@ -67,6 +79,19 @@ impl Transcript {
     pub fn go_to(&mut self, tree: &SessionTree, entry: NodeIndex) {
         let Some(place) = self.path.iter().position(|index| *index == entry) else { return };
         self.goal = Some(entry);
+        self.goal_text = None;
+        self.go_to_goal(tree, place);
+    }
+
+    /// Goes to an entry, and there to the last line that holds a text.
+    pub fn go_to_text(&mut self, tree: &SessionTree, entry: NodeIndex, text: &str) {
+        let Some(place) = self.path.iter().position(|index| *index == entry) else { return };
+        self.goal = Some(entry);
+        self.goal_text = Some(Sought::new(text));
+        self.go_to_goal(tree, place);
+    }
+
+    fn go_to_goal(&mut self, tree: &SessionTree, place: usize) {
         if !self.window.contains(&place) {
             self.leave_end();
             let start = self.whole_turns(tree, place);
@@ -93,21 +118,80 @@ impl Transcript {
             let first = (0..=last).rev().take_while(is_same).last().unwrap_or(last);
             self.show_at_top(first);
             self.near_top = true;
+            self.goal_block = self.block(last).map(|block| block.seq);
         }
     }
 
-    /// Puts the nearest block above the view's top that holds a text at the top, in any case.
+    /// Goes to the line that holds a text in the entry that was gone to; needs its lines.
+    pub(super) fn reach_goal_text(&mut self, look: Look<'_>) {
+        let Some(seq) = self.goal_block.take() else { return };
+        let Some(sought) = self.goal_text.take() else { return };
+        let Some(last) = self.place_of(seq) else { return };
+        let origin = self.block(last).map(|block| block.origin);
+        let is_same = |place: &usize| self.block(*place).map(|block| block.origin) == origin;
+        let first = (0..=last).rev().take_while(is_same).last().unwrap_or(last);
+        self.find_between(first, last, usize::MAX, &sought, look);
+    }
+
+    /// Puts the nearest line above the view's top that holds a text at the top, in any case.
     /// `false` when none of those that are held does.
-    pub fn find_back(&mut self, text: &str) -> bool {
-        let text = text.to_lowercase();
-        let holds = |place: &usize| {
-            self.block(*place).is_some_and(|block| block.cell.text().to_lowercase().contains(&text))
+    pub fn find_back(
+        &mut self,
+        text: &str,
+        theme: &Theme,
+        highlights: &Highlights,
+        cwd: &Path,
+    ) -> bool {
+        let look = self.look(theme, highlights, cwd);
+        self.return_to_place(look);
+        let mut sought = Sought::new(text);
+        let before = self.sought.take().filter(|before| before.is_same(&sought));
+        sought.hidden = before.as_ref().is_some_and(|before| before.hidden);
+        let line = match self.view {
+            View::Top { .. } if sought.hidden => usize::MAX,
+            View::Top { line, .. } => line,
+            View::End => 0,
         };
-        let found = (0..self.top()).rev().find(holds);
-        if let Some(place) = found {
-            self.show_at_top(place);
+        let found = self.find_between(0, self.top(), line, &sought, look);
+        if !found {
+            self.sought = before;
         }
-        found.is_some()
+        found
+    }
+
+    /// Goes to the last line that holds a text in a run of blocks, of the last of them only what stands
+    /// before a line.
+    fn find_between(
+        &mut self,
+        first: usize,
+        last: usize,
+        end: usize,
+        sought: &Sought,
+        look: Look<'_>,
+    ) -> bool {
+        for place in (first..=last).rev() {
+            let end = if place == last { end } else { usize::MAX };
+            let Some(block) = self.block(place).filter(|_| end > 0) else { continue };
+            let text = block.cell.text();
+            if !sought.may_be_in(&text) {
+                continue;
+            }
+            self.height(place, look);
+            let Some(block) = self.block(place) else { continue };
+            let end = end.saturating_sub(usize::from(block.gap));
+            let line = sought.last_line(block.cell.lines(&block.drawn), end);
+            // What is folded away shows with its block, once.
+            let was_here = place == last && (sought.hidden || end < usize::MAX - 1);
+            let is_hidden = line.is_none() && !was_here && sought.is_in(&text);
+            if line.is_some() || is_hidden {
+                self.show_line(place, line.unwrap_or(0));
+                let mut sought = sought.clone();
+                sought.hidden = is_hidden;
+                self.sought = Some(sought);
+                return true;
+            }
+        }
+        false
     }
 
     /// Of entries in file order, the last one that stands on the path before what is held.
