@@ -12,7 +12,7 @@ fn paragraph(number: usize) -> String {
 fn told(paragraphs: Vec<String>) -> Stage {
     let mut stage = Stage::open();
     stage.user("tell me");
-    stage.answer(vec![Block::text(&paragraphs.join("\n\n"))]);
+    stage.answer(vec![Block::text(paragraphs.join("\n\n"))]);
     stage.draw(60, 20);
     stage
 }
@@ -76,7 +76,7 @@ fn u1_find_goes_to_the_line_in_what_was_not_held() {
     stage.store(EntryBody::Message { message: user("begin") });
     stage.store(EntryBody::Message {
         message: Message::Assistant(AssistantMessage {
-            content: vec![Block::text(&paragraphs.join("\n\n"))],
+            content: vec![Block::text(paragraphs.join("\n\n"))],
             ..Default::default()
         }),
     });
@@ -110,7 +110,7 @@ fn u1_find_goes_to_output_that_is_folded_and_into_it_once_it_is_shown() {
         .map(|number| if number == 150 { "a needle\n".into() } else { format!("line {number}\n") })
         .collect();
     stage.result("c3", &output, json!({"summary": "exit 0"}), false);
-    stage.answer(vec![Block::text(&"end\n\n".repeat(40))]);
+    stage.answer(vec![Block::text("end\n\n".repeat(40))]);
     stage.draw(60, 20);
     let screen = stage.find("needle");
     assert!(top(&screen).contains("seq 300"), "{screen}");
