@@ -242,6 +242,20 @@ impl Pty {
         }
     }
 
+    /// Waits until the screen is another one than `before`, and says whether it is.
+    pub fn changes_from(&self, before: &str, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut emulator = self.emulator.0.lock().unwrap();
+        while emulator.parser.screen().contents() == before {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            emulator = self.emulator.1.wait_timeout(emulator, left).unwrap().0;
+        }
+        true
+    }
+
     /// Looks at the screen as it is now.
     pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
         look(self.emulator.0.lock().unwrap().parser.screen())
