@@ -62,6 +62,9 @@ fn u4_commands() {
         for (name, before, rest, then, cleanup) in ROWS {
             let line = format!("/{name}{rest}");
             let what = format!("{line} at {size:?}");
+            if let Shows(text) = then {
+                assert!(!line.contains(text), "{what}: what is typed would prove it");
+            }
             settled(&pty, &format!("what came before {what}"));
             let before = format!("{before}{line}");
             drive(
