@@ -58,14 +58,24 @@ fn median(times: &mut [Duration]) -> Duration {
 }
 
 fn main() {
+    // `cargo bench --bench felt -- stream` measures one part.
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let mut table = Table::head();
     let host = server::Host::start();
-    stream::start(&mut table);
-    stream::idle(&mut table);
-    stream::streaming(&mut table, &host);
-    stream::frames(&mut table, &host);
-    stream::escape(&mut table, &host);
-    stream::print(&mut table, &host);
-    resume::measure(&mut table, &host);
-    picker::measure(&mut table);
+    type Part = fn(&mut Table, &server::Host);
+    let parts: [(&str, Part); 8] = [
+        ("start", |table, _| stream::start(table)),
+        ("idle", |table, _| stream::idle(table)),
+        ("stream", stream::streaming),
+        ("frames", stream::frames),
+        ("escape", stream::escape),
+        ("print", stream::print),
+        ("resume", resume::measure),
+        ("picker", |table, _| picker::measure(table)),
+    ];
+    for (name, measure) in parts {
+        if wanted.as_deref().is_none_or(|wanted| wanted == name) {
+            measure(&mut table, &host);
+        }
+    }
 }
