@@ -52,6 +52,9 @@ fn check_text(command: &str) -> Result<(), String> {
     if scan.tangled {
         return Err("a here-document begins inside of ${…}".to_owned());
     }
+    if scan.enclosed && scan.open.len() > scan.doubted {
+        return Err("a here-document begins inside of a bracket that is never closed".to_owned());
+    }
     Ok(())
 }
 
@@ -127,6 +130,10 @@ struct Scan<'a> {
     level: usize,
     /// Whether a here-document begins inside of `${…}`: the parser loses its place there.
     tangled: bool,
+    /// Whether a here-document begins inside of any bracket.
+    enclosed: bool,
+    /// Brackets that may only be letters of here-documents.
+    doubted: usize,
 }
 
 impl<'a> Scan<'a> {
@@ -143,6 +150,8 @@ impl<'a> Scan<'a> {
             open_in_documents: 0,
             level: 0,
             tangled: false,
+            enclosed: false,
+            doubted: 0,
         }
     }
 
@@ -256,6 +265,7 @@ impl<'a> Scan<'a> {
     /// After `<<`: remembers the delimiter.
     fn here_document(&mut self) {
         self.tangled |= self.open.contains(&Open::Curly);
+        self.enclosed |= !self.open.is_empty();
         self.next();
         let rest = self.rest.strip_prefix('-').unwrap_or(self.rest).trim_start_matches([' ', '\t']);
         let end = rest.find([' ', '\t', '\n', ';', '|', '&', ')', '>']).unwrap_or(rest.len());
@@ -283,6 +293,7 @@ impl<'a> Scan<'a> {
                 if document.doubtful {
                     let brackets = line.bytes().filter(|byte| b"({".contains(byte)).count();
                     self.open.extend(std::iter::repeat_n(Open::Round, brackets));
+                    self.doubted += brackets;
                 }
             }
             if document.expands {
