@@ -75,7 +75,7 @@ const FRAME: Duration = Duration::from_millis(16);
 const KEY_FRAME: Duration = Duration::from_millis(4);
 
 /// Shortest time between two frames that only streaming asks for (F88).
-const STREAM_FRAME: Duration = Duration::from_millis(33);
+const STREAM_FRAME: Duration = Duration::from_millis(50);
 
 /// How long a frame waits for what is being read, so that nothing flashes.
 const PATIENCE: Duration = Duration::from_millis(30);
