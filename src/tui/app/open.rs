@@ -12,6 +12,7 @@ use crate::prompt::template::{Expansion, expand_line};
 use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::session::listing::ListedSession;
+use crate::session::reader::SessionReader;
 use crate::slash::{self, SlashAction, SlashError};
 use crate::tui::action::Action;
 use crate::tui::effect::UiEffect;
@@ -57,7 +58,8 @@ impl App {
         match action {
             SlashAction::Send(SessionCommand::Quit) => self.quit(),
             SlashAction::Send(command) => self.send(command),
-            SlashAction::OpenTree(entry) => self.open_tree_at(entry.as_ref(), now),
+            SlashAction::OpenTree(None) => self.open_tree(None, now),
+            SlashAction::OpenTree(Some(entry)) => self.open_tree_at(&entry),
             SlashAction::LabelLeaf(label) => self.label_leaf(label, now),
             SlashAction::CopyAnswer => self.open_by_key(Action::CopyAnswer, now),
             SlashAction::ShowHotkeys => self.open_by_key(Action::ShowKeys, now),
@@ -176,13 +178,10 @@ impl App {
 
     /// Opens `/tree`: at the leaf, or where a move was meant to go that did not happen (B7).
     pub(super) fn open_tree(&mut self, failed: Option<(EntryId, Option<String>)>, now: Instant) {
-        let Some(reader) = self.reader.clone().filter(|reader| !reader.tree().is_empty()) else {
+        let Some(mut tree) = self.tree() else {
             self.status.hint("there is nothing to go back to yet", now);
             return;
         };
-        let settings = self.branch_summary.clone();
-        let mut tree = TreeOverlay::new(reader, settings, (self.clock)(), self.status.is_busy())
-            .with_keys(self.keymap.tree().clone());
         if let Some((target, error)) = failed {
             let tried = self.travelling.take().map_or(SummaryChoice::None, |tried| tried.summary);
             tree = tree.reopen_at(&target, error.as_deref().map(|error| (error, tried)));
@@ -191,17 +190,20 @@ impl App {
     }
 
     /// `/tree ENTRY`.
-    fn open_tree_at(&mut self, entry: Option<&EntryId>, now: Instant) {
-        let Some(entry) = entry else { return self.open_tree(None, now) };
-        match self.reader.clone().filter(|reader| reader.tree().find(entry).is_some()) {
-            Some(reader) => {
-                let settings = self.branch_summary.clone();
-                let busy = self.status.is_busy();
-                let tree = TreeOverlay::new(reader, settings, (self.clock)(), busy).at(entry);
-                self.push_overlay(Box::new(tree));
-            }
+    fn open_tree_at(&mut self, entry: &EntryId) {
+        let is_there = |reader: &SessionReader| reader.tree().find(entry).is_some();
+        match self.tree().filter(|_| self.reader.as_ref().is_some_and(is_there)) {
+            Some(tree) => self.push_overlay(Box::new(tree.at(entry))),
             None => self.error(&format!("there is no entry {entry} in this session")),
         }
+    }
+
+    /// The tree of the open session; `None` while it is empty.
+    fn tree(&self) -> Option<TreeOverlay> {
+        let reader = self.reader.clone().filter(|reader| !reader.tree().is_empty())?;
+        let settings = self.branch_summary.clone();
+        let tree = TreeOverlay::new(reader, settings, (self.clock)(), self.status.is_busy());
+        Some(tree.with_keys(self.keymap.tree().clone()))
     }
 
     fn label_leaf(&mut self, label: Option<String>, now: Instant) {

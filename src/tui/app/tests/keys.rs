@@ -224,3 +224,17 @@ fn u2_what_is_sent_while_an_image_is_read_goes_with_it() {
     };
     assert_eq!((text.as_str(), images), ("[image shot.png] what is this?", &vec![image]));
 }
+
+#[test]
+fn u3_the_trees_keys_are_the_persons_however_it_is_opened() {
+    for line in ["/tree", "/tree ENTRY"] {
+        let mut stage = Stage::worked();
+        stage.app.keymap = KeyMap::with_changes("[tree]\nback = [\"z\"]\n").unwrap();
+        let first = stage.reader().tree().nodes().next().unwrap().1.id.to_string();
+        stage.write(&line.replace("ENTRY", &first));
+        stage.key(KeyCode::Enter);
+        assert!(stage.draw(80, 20).contains("Tree ·"), "{line}");
+        stage.write("z");
+        assert!(!stage.draw(80, 20).contains("Tree ·"), "{line}");
+    }
+}
