@@ -182,6 +182,10 @@ impl App {
         match event {
             UiEvent::Key(key) => self.key(key, now),
             UiEvent::Paste(text) => self.paste(&text, now),
+            UiEvent::Branches(branches) => {
+                self.branches = branches;
+                self.refresh_welcome();
+            }
             UiEvent::Arrived { place, what } => self.arrived(place, what, now),
             UiEvent::Mouse(mouse) => self.mouse(mouse),
             UiEvent::Resized | UiEvent::Woken | UiEvent::Background { .. } => {}

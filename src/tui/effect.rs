@@ -47,6 +47,8 @@ pub enum UiEffect {
     },
     /// Colour code; it comes back as an event.
     Colour(Vec<CodeJob>),
+    /// Count the branches of the session; the number comes back as an event.
+    CountBranches,
     /// Look up the git branch of a folder.
     ReadBranch(PathBuf),
     /// Remember a text that was sent, for later sessions.

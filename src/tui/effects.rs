@@ -17,6 +17,7 @@ use super::files::FileFinder;
 use super::git;
 use super::highlight::CodeJob;
 use super::outside::{OpenSession, Outside};
+use super::overlay::tree::branches_of;
 use super::overlay::tree::search::search_bodies;
 use super::theme::Theme;
 use super::theme_file::ThemeFile;
@@ -134,6 +135,11 @@ impl Effects {
             }),
             UiEffect::FindFiles { cwd, query } => self.find_files(cwd, query),
             UiEffect::Colour(jobs) => self.colour(jobs),
+            UiEffect::CountBranches => {
+                if let Some(reader) = self.reader() {
+                    self.report(move || Some(UiEvent::Branches(branches_of(&reader.tree()))));
+                }
+            }
             UiEffect::ReadBranch(folder) => {
                 self.report(move || Some(UiEvent::Branch(git::shown(&folder))));
             }

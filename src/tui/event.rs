@@ -52,6 +52,8 @@ pub enum UiEvent {
     },
     /// What a search through all bodies has found.
     Found(BodyHits),
+    /// How many branches the tree of the session would show.
+    Branches(usize),
     /// Files for the picker.
     Files {
         /// What was typed.

@@ -6,7 +6,6 @@ use super::{App, Queue};
 use crate::agent_session::event::{ActivityKind, NoticeLevel, SessionEvent};
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::permission::PermissionOverlay;
-use crate::tui::overlay::tree::branches_of;
 use crate::tui::words;
 
 /// A turn that took longer rings the bell when the window has no focus.
@@ -26,7 +25,8 @@ impl App {
                 self.footer.name = reader.tree().name().map(ToOwned::to_owned);
                 self.transcript.clear();
                 self.transcript.show(&reader);
-                self.branches = branches_of(&reader.tree());
+                self.branches = 0;
+                self.effects.push(UiEffect::CountBranches);
                 self.reader = Some(reader);
                 for warning in warnings {
                     self.transcript.notice(NoticeLevel::Warning, &warning);

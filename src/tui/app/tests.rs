@@ -156,6 +156,11 @@ impl Stage {
                         &mut |hits| self.event(UiEvent::Found(hits)),
                     );
                 }
+                UiEffect::CountBranches => {
+                    let branches =
+                        crate::tui::overlay::tree::branches_of(&self.tree.read().unwrap());
+                    self.event(UiEvent::Branches(branches));
+                }
                 effect => self.other.push(effect),
             }
         }
