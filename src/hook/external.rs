@@ -3,9 +3,9 @@
 //!
 //! The program gets a session of its own without a terminal. Its input is written while its outputs
 //! are read, so that neither side waits for the other; a program that reads nothing makes no error.
-//! It is over when the program itself has ended and its outputs are quiet. Its process group is
-//! killed with it, and so is whatever it has started that has not left the group: at its end, at its time limit, when it says too much, and when nobody wants its
-//! answer any more.
+//! It is over when the program itself has ended and its outputs are quiet. Its process group is killed
+//! with it: at its end, at its time limit, when it says too much, and when nobody wants its answer any
+//! more. What has left the group lives on.
 
 use std::io;
 use std::path::Path;

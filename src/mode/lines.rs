@@ -109,8 +109,7 @@ impl Writer {
     }
 
     /// Whether so much waits to be read by the other side that nothing more should be begun for it.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.waiting.bytes.load(Ordering::SeqCst) > FULL
     }
 
