@@ -7,6 +7,7 @@ use crate::agent_session::command::{SessionCommand, SwitchTo};
 use crate::export::{Format, Secrets};
 use crate::ids::EntryId;
 use crate::nearest::nearest;
+use crate::prompt::template::{Expansion, Template, expand_line};
 use crate::provider::ThinkingLevel;
 
 /// One command of the table.
@@ -82,6 +83,12 @@ pub enum SlashError {
         /// A name that was perhaps meant.
         nearest: Option<String>,
     },
+    /// The command is known, and has no meaning here.
+    #[error("/{name} is typed on the screen; a space before the slash sends it as text")]
+    OnlyOnScreen {
+        /// The command's name.
+        name: String,
+    },
     /// The command is known, what follows it is not understood.
     #[error("/{command}: {problem}; usage: {usage}")]
     Arguments {
@@ -101,6 +108,15 @@ fn hint(nearest: Option<&str>) -> String {
         }
         None => "; /help lists them (a space before the slash sends it as text)".to_owned(),
     }
+}
+
+/// What a line with a slash in front comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Meaning {
+    /// A command of the table.
+    Action(SlashAction),
+    /// A person's own prompt, filled in.
+    Prompt(String),
 }
 
 /// All commands, in the order of the menu.
@@ -301,6 +317,42 @@ pub fn is_command(line: &str) -> bool {
 pub fn names_a_command(text: &str) -> bool {
     let name = text.split_whitespace().next().unwrap_or_default();
     is_command(text) && name.len() > 1 && !name[1..].contains('/')
+}
+
+/// Reads a line of the screen: a command, or a template that stands for a prompt.
+///
+/// # Errors
+/// It is neither.
+pub fn meaning(line: &str, templates: &[Template]) -> Result<Meaning, SlashError> {
+    let (name, near) = match parse(line) {
+        Ok(action) => return Ok(Meaning::Action(action)),
+        Err(SlashError::Unknown { name, nearest }) => (name, nearest),
+        Err(error) => return Err(error),
+    };
+    match expand_line(templates, line, &[]) {
+        Expansion::Prompt(text) => Ok(Meaning::Prompt(text)),
+        Expansion::Unknown(template) => {
+            Err(SlashError::Unknown { name, nearest: near.or(template) })
+        }
+    }
+}
+
+/// Fills in the template that a text names where there is no screen. `more` are arguments that are
+/// taken apart already.
+///
+/// # Errors
+/// It names none, or a command of the screen.
+pub fn fill_in(text: &str, more: &[String], templates: &[Template]) -> Result<String, SlashError> {
+    let nearest = match expand_line(templates, text, more) {
+        Expansion::Prompt(text) => return Ok(text),
+        Expansion::Unknown(nearest) => nearest,
+    };
+    let name = text.split_whitespace().next().unwrap_or_default();
+    let name = name.trim_start_matches('/').to_owned();
+    Err(match find(&name) {
+        Some(_) => SlashError::OnlyOnScreen { name },
+        None => SlashError::Unknown { name, nearest },
+    })
 }
 
 /// Reads a line with a command; the slash in front may be left out.

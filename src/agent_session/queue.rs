@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::command::Delivery;
+use super::command::{Delivery, SessionCommand};
 use crate::message::{Block, Content, Image, UserMessage};
 
 /// What a person said, not yet part of the conversation.
@@ -19,6 +19,13 @@ impl Prompt {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), images: Vec::new() }
+    }
+
+    /// What a shell sends to have it said.
+    #[must_use]
+    pub fn into_command(self, delivery: Delivery) -> SessionCommand {
+        let Self { text, images } = self;
+        SessionCommand::Prompt { text, images, delivery }
     }
 
     /// The message that it becomes.

@@ -8,5 +8,10 @@ pub mod print;
 pub mod printed;
 pub mod rpc;
 
-/// What is said to the model when nobody is left to be asked.
-const NOBODY: &str = "nobody is there to be asked";
+use crate::agent_session::command::{PermissionAnswer, SessionCommand};
+
+/// The answer to a question when nobody is left to be asked.
+fn nobody_answers(question: u64) -> SessionCommand {
+    let reason = Some("nobody is there to be asked".to_owned());
+    SessionCommand::Permission { question, answer: PermissionAnswer::No { reason } }
+}

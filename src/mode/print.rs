@@ -97,10 +97,8 @@ pub(super) async fn listen(
 
 /// Hands the prompt to the session, which ends when it has answered.
 pub(super) fn say(handle: &SessionHandle, prompt: Prompt) {
-    let Prompt { text, images } = prompt;
-    let command = SessionCommand::Prompt { text, images, delivery: Delivery::FollowUp };
     // A session that is gone answers with the end of its events.
-    handle.commands.send(command).ok();
+    handle.commands.send(prompt.into_command(Delivery::FollowUp)).ok();
     handle.commands.send(SessionCommand::Finish).ok();
 }
 

@@ -455,6 +455,12 @@ impl SessionTree {
         self.ancestors(other).find(|index| above.contains(index))
     }
 
+    /// The id of the leaf.
+    #[must_use]
+    pub fn leaf_id(&self) -> Option<EntryId> {
+        self.leaf().map(|leaf| self.node(leaf).id.clone())
+    }
+
     /// The label of an entry.
     #[must_use]
     pub fn label(&self, index: NodeIndex) -> Option<&str> {

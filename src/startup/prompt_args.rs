@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 
 use crate::agent_session::queue::Prompt;
 use crate::message::Image;
-use crate::prompt::template::{Expansion, Template, expand_line};
-use crate::slash::{self, SlashError};
+use crate::prompt::template::Template;
+use crate::slash;
 use crate::tool::{read_image, resolve_path};
 
 /// Largest file that is taken into a prompt, in bytes.
@@ -53,17 +53,7 @@ fn expand(said: &[String], templates: &[Template]) -> anyhow::Result<String> {
     else {
         return Ok(said.join(" "));
     };
-    match expand_line(templates, first, more) {
-        Expansion::Prompt(text) => Ok(text),
-        Expansion::Unknown(nearest) => {
-            let name = first.split_whitespace().next().unwrap_or_default();
-            let name = name.trim_start_matches('/').to_owned();
-            if slash::find(&name).is_some() {
-                bail!("/{name} is typed on the screen; a space before the slash sends it as text");
-            }
-            Err(SlashError::Unknown { name, nearest }.into())
-        }
-    }
+    Ok(slash::fill_in(first, more, templates)?)
 }
 
 fn attach(

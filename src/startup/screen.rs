@@ -9,7 +9,7 @@ use super::live::Live;
 use super::places::Folders;
 use super::stamp::SystemStamper;
 use crate::agent_session::SessionHandle;
-use crate::agent_session::command::{Delivery, SessionCommand};
+use crate::agent_session::command::Delivery;
 use crate::agent_session::queue::Prompt;
 use crate::ids::Stamper;
 use crate::settings::Settings;
@@ -26,10 +26,7 @@ pub(super) fn first_thing(prompt: Option<Prompt>, resume: bool) -> FirstThing {
     match prompt {
         _ if resume => FirstThing::ChooseSession,
         None => FirstThing::Nothing,
-        Some(Prompt { text, images }) => {
-            let delivery = Delivery::FollowUp;
-            FirstThing::Send(SessionCommand::Prompt { text, images, delivery })
-        }
+        Some(prompt) => FirstThing::Send(prompt.into_command(Delivery::FollowUp)),
     }
 }
 

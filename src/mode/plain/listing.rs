@@ -2,7 +2,6 @@
 
 use crate::agent_session::command::{SessionCommand, SwitchTo};
 use crate::export::tree::tree_lines;
-use crate::ids::EntryId;
 use crate::prompt::template::Template;
 use crate::provider::ThinkingLevel;
 use crate::session::listing::ListedSession;
@@ -143,12 +142,6 @@ pub(super) fn find(reader: &SessionReader, text: &str) -> Vec<String> {
         found.extend(lines.map(|line| format!("{} {}", entry.id, line.trim())));
     }
     if found.is_empty() { vec![format!("nothing holds {text}")] } else { newest(found) }
-}
-
-/// The entry that is the leaf.
-pub(super) fn leaf(reader: &SessionReader) -> Option<EntryId> {
-    let tree = reader.tree();
-    tree.leaf().map(|leaf| tree.node(leaf).id.clone())
 }
 
 /// The text of the last answer on the path.

@@ -13,10 +13,11 @@ use self::typed::{Joining, Typed};
 use self::voice::Voice;
 use super::interrupt::{Interrupt, Interrupts};
 use super::lines::{Incoming, Lines, Writer, read_from};
+use super::nobody_answers;
 use super::print::RunEnd;
 use crate::agent_session::SessionHandle;
 use crate::agent_session::command::{
-    Delivery, Navigation, PermissionAnswer, SessionCommand, SummaryChoice, SwitchTo,
+    Delivery, Navigation, SessionCommand, SummaryChoice, SwitchTo,
 };
 use crate::agent_session::event::{PermissionQuestion, SessionEvent};
 use crate::agent_session::queue::Prompt;
@@ -82,8 +83,8 @@ pub async fn run(
         end: RunEnd::Answered,
     };
     talk.say(&format!("regrow {}; /help lists the commands", env!("CARGO_PKG_VERSION")));
-    if let Some(Prompt { text, images }) = options.prompt {
-        talk.send(SessionCommand::Prompt { text, images, delivery: Delivery::FollowUp });
+    if let Some(prompt) = options.prompt {
+        talk.send(prompt.into_command(Delivery::FollowUp));
     }
     talk.await_echo();
     loop {
@@ -272,10 +273,8 @@ impl Talk {
             Err(why) if self.terminal => self.say(&why),
             // Whoever writes into the pipe does not know of the question.
             Err(_) => {
-                let reason = Some(super::NOBODY.to_owned());
-                let answer = PermissionAnswer::No { reason };
                 self.kept.push_back(line.to_owned());
-                self.send(SessionCommand::Permission { question: number, answer });
+                self.send(nobody_answers(number));
                 self.await_echo();
             }
         }
@@ -290,7 +289,6 @@ impl Talk {
         let Some(text) = self.joining.line(line) else { return };
         match typed::read(&text, &self.templates) {
             Typed::Nothing => {}
-            Typed::Send(command) => self.send(command),
             Typed::Act(action) => self.act(action),
             Typed::Wrong(why) => self.say(&format!("error: {why}")),
         }
@@ -327,7 +325,7 @@ impl Talk {
             SlashAction::Model(wanted) => {
                 self.send_or_list(listing::models(&*outside, wanted.as_deref()))
             }
-            SlashAction::LabelLeaf(label) => match listing::leaf(&open.reader) {
+            SlashAction::LabelLeaf(label) => match open.reader.tree().leaf_id() {
                 Some(target) => {
                     self.send(SessionCommand::Label { target, label });
                     Vec::new()
@@ -420,9 +418,7 @@ impl Talk {
 
     fn refuse_all(&self) {
         for question in &self.question {
-            let reason = Some(super::NOBODY.to_owned());
-            let (question, answer) = (question.question, PermissionAnswer::No { reason });
-            self.send(SessionCommand::Permission { question, answer });
+            self.send(nobody_answers(question.question));
         }
     }
 }

@@ -2,17 +2,16 @@
 
 use crate::agent_session::command::{Delivery, PermissionAnswer, SessionCommand};
 use crate::agent_session::event::PermissionQuestion;
-use crate::prompt::template::{Expansion, Template, expand_line};
-use crate::slash::{self, SlashAction, SlashError};
+use crate::agent_session::queue::Prompt;
+use crate::prompt::template::Template;
+use crate::slash::{self, Meaning, SlashAction};
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Typed {
     /// Nothing that is worth a word.
     Nothing,
-    /// For the session.
-    Send(SessionCommand),
-    /// A command of the table.
+    /// Something to be done.
     Act(SlashAction),
     /// It cannot be; in a sentence.
     Wrong(String),
@@ -26,36 +25,24 @@ pub fn read(text: &str, templates: &[Template]) -> Typed {
         return Typed::Nothing;
     }
     if slash::is_command(text) {
-        return command(text, templates);
+        return match slash::meaning(text, templates) {
+            Ok(Meaning::Action(action)) => Typed::Act(action),
+            Ok(Meaning::Prompt(text)) => Typed::Act(say(text)),
+            Err(error) => Typed::Wrong(error.to_string()),
+        };
     }
     if let Some(line) = text.strip_prefix('!') {
         let (line, excluded) = line.strip_prefix('!').map_or((line, false), |line| (line, true));
         let command = line.trim().to_owned();
         if !command.is_empty() {
-            return Typed::Send(SessionCommand::Shell { command, excluded });
+            return Typed::Act(SlashAction::Send(SessionCommand::Shell { command, excluded }));
         }
     }
-    Typed::Send(say(text.to_owned()))
+    Typed::Act(say(text.to_owned()))
 }
 
-fn say(text: String) -> SessionCommand {
-    SessionCommand::Prompt { text, images: Vec::new(), delivery: Delivery::Steer }
-}
-
-fn command(line: &str, templates: &[Template]) -> Typed {
-    let (name, near) = match slash::parse(line) {
-        Ok(SlashAction::Send(command)) => return Typed::Send(command),
-        Ok(action) => return Typed::Act(action),
-        Err(SlashError::Unknown { name, nearest }) => (name, nearest),
-        Err(error) => return Typed::Wrong(error.to_string()),
-    };
-    match expand_line(templates, line, &[]) {
-        Expansion::Prompt(text) => Typed::Send(say(text)),
-        Expansion::Unknown(template) => {
-            let nearest = near.or(template);
-            Typed::Wrong(SlashError::Unknown { name, nearest }.to_string())
-        }
-    }
+fn say(text: String) -> SlashAction {
+    SlashAction::Send(Prompt::text(text).into_command(Delivery::Steer))
 }
 
 /// Reads what was typed while a question waits.
@@ -127,24 +114,30 @@ mod tests {
     #[test]
     fn u2_lines_mean_what_they_mean_on_the_screen() {
         let shell = |command: &str, excluded| {
-            Typed::Send(SessionCommand::Shell { command: command.into(), excluded })
+            Typed::Act(SlashAction::Send(SessionCommand::Shell {
+                command: command.into(),
+                excluded,
+            }))
         };
         for (line, meaning) in [
             ("  ", Typed::Nothing),
-            ("안녕 ", Typed::Send(say("안녕".into()))),
+            ("안녕 ", Typed::Act(say("안녕".into()))),
             ("!ls -l", shell("ls -l", false)),
             ("!!ls", shell("ls", true)),
-            ("!", Typed::Send(say("!".into()))),
-            (" /tree", Typed::Send(say(" /tree".into()))),
+            ("!", Typed::Act(say("!".into()))),
+            (" /tree", Typed::Act(say(" /tree".into()))),
             ("/tree", Typed::Act(SlashAction::OpenTree(None))),
-            ("/compact", Typed::Send(SessionCommand::Compact { instructions: None })),
+            (
+                "/compact",
+                Typed::Act(SlashAction::Send(SessionCommand::Compact { instructions: None })),
+            ),
         ] {
             assert_eq!(read(line, &[]), meaning, "{line}");
         }
         let Typed::Wrong(why) = read("/tre", &[]) else { panic!("not wrong") };
         assert!(why.contains("/tree"), "{why}");
         let template = Template::parse("fix", "fix.md", "Fix $1.").unwrap();
-        assert_eq!(read("/fix it", &[template]), Typed::Send(say("Fix it.".into())));
+        assert_eq!(read("/fix it", &[template]), Typed::Act(say("Fix it.".into())));
     }
 
     #[test]

@@ -19,13 +19,14 @@ use self::command::{Addressee, Refusal, Request, RpcCommand};
 use self::picture::Picture;
 use super::interrupt::Interrupts;
 use super::lines::{Incoming, LONGEST, Lines, Writer, read_from};
+use super::nobody_answers;
 use super::print::RunEnd;
 use crate::agent_session::SessionHandle;
-use crate::agent_session::command::{Delivery, PermissionAnswer, SessionCommand, SwitchTo};
+use crate::agent_session::command::{Delivery, SessionCommand, SwitchTo};
 use crate::agent_session::event::SessionEvent;
 use crate::agent_session::queue::Prompt;
-use crate::prompt::template::{Expansion, Template, expand_line};
-use crate::slash::{self, SlashError};
+use crate::prompt::template::Template;
+use crate::slash;
 use crate::tool::{read_image, resolve_path};
 use crate::tui::outside::Outside;
 
@@ -85,9 +86,8 @@ pub async fn run(
         input_ended: false,
         end: RunEnd::Answered,
     };
-    if let Some(Prompt { text, images }) = options.prompt {
-        let delivery = Delivery::FollowUp;
-        serving.tell_session(SessionCommand::Prompt { text, images, delivery });
+    if let Some(prompt) = options.prompt {
+        serving.tell_session(prompt.into_command(Delivery::FollowUp));
     }
     let (end, lines) = serving.serve(read_from(input)?, &mut interrupts, lines).await?;
     if end == RunEnd::Interrupted {
@@ -216,8 +216,7 @@ impl Serving {
 
     fn refuse_all(&self) {
         for question in self.picture.questions() {
-            let answer = PermissionAnswer::No { reason: Some(super::NOBODY.to_owned()) };
-            self.tell_session(SessionCommand::Permission { question, answer });
+            self.tell_session(nobody_answers(question));
         }
     }
 
@@ -318,19 +317,7 @@ impl Serving {
             return Ok(SessionCommand::Prompt { text, images, delivery });
         }
         let templates = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
-        match expand_line(&templates, &text, &[]) {
-            Expansion::Prompt(text) => Ok(SessionCommand::Prompt { text, images, delivery }),
-            Expansion::Unknown(nearest) => {
-                let name = text.split_whitespace().next().unwrap_or_default();
-                let name = name.trim_start_matches('/').to_owned();
-                Err(match slash::find(&name) {
-                    Some(_) => format!(
-                        "/{name} is typed on the screen; programs send a command of its own \
-                         (a space before the slash sends it as text)"
-                    ),
-                    None => SlashError::Unknown { name, nearest }.to_string(),
-                })
-            }
-        }
+        let text = slash::fill_in(&text, &[], &templates).map_err(|error| error.to_string())?;
+        Ok(SessionCommand::Prompt { text, images, delivery })
     }
 }

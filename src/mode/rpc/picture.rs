@@ -78,7 +78,7 @@ impl Picture {
     pub(super) fn state(&self) -> Value {
         let session = self.session.as_ref();
         let tree = session.map(|session| session.reader.tree());
-        let leaf = tree.as_ref().and_then(|tree| Some(tree.node(tree.leaf()?).id.clone()));
+        let leaf = tree.as_ref().and_then(|tree| tree.leaf_id());
         let path = |path: &PathBuf| path.to_string_lossy().into_owned();
         json!({
             "file": session.and_then(|session| session.file.as_ref()).map(path),

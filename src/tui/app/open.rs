@@ -8,12 +8,11 @@ use super::App;
 use crate::agent_session::command::{Delivery, SessionCommand, SummaryChoice, SwitchTo};
 use crate::agent_session::event::NoticeLevel;
 use crate::ids::EntryId;
-use crate::prompt::template::{Expansion, expand_line};
 use crate::provider::ThinkingLevel;
 use crate::provider::model::Model;
 use crate::session::listing::ListedSession;
 use crate::session::reader::SessionReader;
-use crate::slash::{self, SlashAction, SlashError};
+use crate::slash::{self, Meaning, SlashAction};
 use crate::tui::action::Action;
 use crate::tui::effect::UiEffect;
 use crate::tui::overlay::context::ContextView;
@@ -27,30 +26,23 @@ impl App {
     /// Carries out a line that begins with a slash: a command, or a template that stands for a prompt.
     /// An unknown one stays in the editor.
     pub(super) fn slash(&mut self, line: &str, delivery: Delivery, now: Instant) {
-        let (name, near) = match slash::parse(line) {
-            Ok(action @ SlashAction::Login(_)) => {
+        match slash::meaning(line, &self.templates) {
+            Ok(Meaning::Action(action @ SlashAction::Login(_))) => {
                 // What follows may be a key.
                 self.editor.forget();
-                return self.slash_action(action, now);
+                self.slash_action(action, now);
             }
-            Ok(action) => {
+            Ok(Meaning::Action(action)) => {
                 self.remember();
-                return self.slash_action(action, now);
+                self.slash_action(action, now);
             }
-            Err(SlashError::Unknown { name, nearest }) => (name, nearest),
-            Err(error) => return self.error(&error.to_string()),
-        };
-        match expand_line(&self.templates, line, &[]) {
-            Expansion::Prompt(text) => {
+            Ok(Meaning::Prompt(text)) => {
                 let images = self.editor.images();
                 self.remember();
                 self.send(SessionCommand::Prompt { text, images, delivery });
                 self.transcript.scroll_to_end();
             }
-            Expansion::Unknown(template) => {
-                let nearest = near.or(template);
-                self.error(&SlashError::Unknown { name, nearest }.to_string());
-            }
+            Err(error) => self.error(&error.to_string()),
         }
     }
 
@@ -207,10 +199,7 @@ impl App {
     }
 
     fn label_leaf(&mut self, label: Option<String>, now: Instant) {
-        let target = self.reader.as_ref().and_then(|reader| {
-            let tree = reader.tree();
-            tree.leaf().map(|leaf| tree.node(leaf).id.clone())
-        });
+        let target = self.reader.as_ref().and_then(|reader| reader.tree().leaf_id());
         match target {
             Some(target) => self.send(SessionCommand::Label { target, label }),
             None => self.status.hint("there is nothing to name yet", now),
